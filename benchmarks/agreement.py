@@ -24,7 +24,7 @@ from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, PricedColumn
@@ -52,7 +52,7 @@ def generate_columns(name: str, ball: str) -> SemiInfinite:
 def native_column(problem: SemiInfinite) -> PricedColumn:
     """Return the best column of the native oracle at the prices of the first oracle, among descents that have ended."""
     oracle = problem.oracles[0]
-    live = oracle_pricing(problem, oracle, "native", Options())
+    live = choose_oracle_pricing(problem, oracle, "native", Options())
     prices = {parameter: np.asarray(parameter.value) for parameter in oracle.prices}
     return next(one for one in live.price(prices, STARTS, Clock(None)).columns if one.steps < MAX_STEPS)
 

@@ -29,7 +29,7 @@ from milopt import Bags, Options, Result, as_bags, get_solver, load_data
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 
 NU, RUNS = 0.3, 5
 ROUNDS = {
@@ -92,7 +92,7 @@ class BoostingCase:
         options, live = Options(), []
         before, problem = time_call(self.declare)
         for oracle in problem.oracles:
-            seconds, one = time_call(oracle_pricing, problem, oracle, solver, options)
+            seconds, one = time_call(choose_oracle_pricing, problem, oracle, solver, options)
             before += seconds
             live.append(one)
         seconds, result = time_call(

@@ -88,7 +88,7 @@ def measure(model: Callable[[Kernel], BagClassifier], bags: list[Array], y: Arra
     copied_bags = [bag.copy() for bag in bags]
     with (
         patch("milopt.solving.solve_run.recover_candidate", parts.counting("proof", proof.recover_candidate)),
-        patch.object(proof.Prover, "prove", parts.counting("proof", proof.Prover.prove)),
+        patch.object(proof.Certifier, "certify_answer", parts.counting("proof", proof.Certifier.certify_answer)),
         patch.object(HighsEngine, "solve", parts.counting("solve", HighsEngine.solve)),
         patch.multiple(
             highspy.Highs, **{name: parts.counting("pass", getattr(highspy.Highs, name)) for name in PASSING}

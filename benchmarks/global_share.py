@@ -22,7 +22,7 @@ from timing import single_thread, table, time_call
 from milopt import RBF, Bags, Options, as_bags, get_solver
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.schemes.oracle_program import ExactPricing
 from milopt.solving.clock import Clock
 
@@ -69,7 +69,7 @@ def edges(problem: SemiInfinite, d: Array, limit: float) -> tuple[float, float, 
     [oracle] = problem.oracles
     [p] = oracle.prices
     options = Options(time_limit=limit)
-    native = oracle_pricing(problem, oracle, "native", options)
+    native = choose_oracle_pricing(problem, oracle, "native", options)
     one, ten = (native.price({p: d}, starts, Clock(None)).columns[0].value for starts in (1, 10))
     exact = ExactPricing(oracle, problem.bags, get_solver("highs"), options)
     seconds, exact_result = time_call(exact.price, {p: d}, 1, Clock(limit))

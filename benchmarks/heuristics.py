@@ -29,7 +29,7 @@ from milopt import Options, Result, get_solver
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Pricing, PricingResult
@@ -69,7 +69,7 @@ def over_dictionary(case: BoostingCase, dictionary: str, rounds: int) -> tuple[R
     case.model.set_params(dictionary=dictionary)
     problem = case.model.program(case.bags, case.y)
     assert isinstance(problem, SemiInfinite)
-    counted = StepCountingOracle(oracle_pricing(problem, problem.oracles[0], "native", Options()))
+    counted = StepCountingOracle(choose_oracle_pricing(problem, problem.oracles[0], "native", Options()))
     return ColumnGeneration(max_rounds=rounds).run_with(
         problem, get_solver("native"), [counted], Options()
     ), counted.steps

@@ -23,7 +23,7 @@ def complete_solver(incomplete: str) -> list[str]:
     for name in registry.solver_names():
         family, colon, _ = name.partition(":")
         if colon:
-            known += registry.variants(family)
+            known += registry.family_variants(family)
     return _complete_last_name(incomplete, ["auto", *known])
 
 

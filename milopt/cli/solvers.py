@@ -21,7 +21,7 @@ def solvers(as_json: Json = False) -> None:
         if not availability.installed and (colon or availability.reason):
             rows.append(_describe_solver(name, availability, None))
         else:
-            names = registry.variants(family) if colon else [name]
+            names = registry.family_variants(family) if colon else [name]
             rows += [
                 _describe_solver(solver.name, solver.availability(), solver)
                 for solver in map(registry.get_solver, names)

@@ -19,7 +19,7 @@ from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import positive_class_index
 from milopt.evaluation.preflight import as_two_classes
 from milopt.solving import registry
-from milopt.solving.explain import SemiInfiniteSupportChecker, SupportChecker, support_checker
+from milopt.solving.explain import SemiInfiniteSupportChecker, SupportChecker, make_support_checker
 
 ModelChoice = str | type[BagClassifier] | BagClassifier
 """A registered name or `path/file.py:Class`, a class, or a model with its hyper-parameters set."""
@@ -57,7 +57,7 @@ class Formulation:
         place = positive_class_index(estimator.positive, classes)
         self.positive_label = None if place is None else classes.tolist()[place]
         program = estimator.program(bags, as_two_classes(labels))
-        self._checker = support_checker(program)
+        self._checker = make_support_checker(program)
         self._uses_column_generation = bool(program.oracles)
         self.sizes = program_sizes(program)
 

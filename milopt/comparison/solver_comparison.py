@@ -17,7 +17,7 @@ from milopt.outcome.named_parts import NamedParts
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve
-from milopt.solving.explain import support_checker
+from milopt.solving.explain import make_support_checker
 from milopt.solving.options import Options
 
 PAGE_WIDTH = 79
@@ -69,8 +69,8 @@ def compare_solvers(
     scheme: str | Scheme | None,
     options: Options,
 ) -> SolverComparison:
-    """Solve a program by several solvers; the row of a solver that does not support it, or fails, has a `reason`."""
-    checker, sizes = support_checker(program), program_sizes(program)
+    """Solve a program with each of several solvers; one that does not support it, or fails, gets a reason."""
+    checker, sizes = make_support_checker(program), program_sizes(program)
     rows: list[ComparisonCell] = []
     results: dict[str, Result] = {}
     for name in solvers:

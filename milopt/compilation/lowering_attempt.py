@@ -56,7 +56,7 @@ def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAt
 
 
 def try_lower_sample(program: Program) -> LoweringAttempt:
-    """Lower a program with minorants that use few points, so that the rows of `LazyRows.sample` use few points too.
+    """Lower a program with minorants that use few points, so that the rows of `LazyRows.pattern_sample` use few, too.
 
     For example, the minorant of a maximum consists of the values at the first instance of each bag.
     """

@@ -20,7 +20,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Index
 from milopt.estimator.explained_bag import ExplainedBag
-from milopt.outcome.ensemble_columns import columns_of
+from milopt.outcome.ensemble_columns import readable_columns
 from milopt.outcome.result import Result
 
 
@@ -50,7 +50,7 @@ class InstanceContributions:
 def instance_contributions(result: Result, bag: ExplainedBag, total: float) -> InstanceContributions:
     """Compute the contributions of the instances of one bag, whose score is `total`."""
     assert result.ensemble is not None
-    offset, all_columns = result.ensemble.offset, columns_of(result)
+    offset, all_columns = result.ensemble.offset, readable_columns(result)
     parts = []
     all_samples = tuple(dict.fromkeys(columns.samples for columns in all_columns)) or (None,)
     for samples in all_samples:

@@ -14,7 +14,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Index
 from milopt.estimator.explained_bag import ExplainedBag
-from milopt.outcome.ensemble_columns import columns_of
+from milopt.outcome.ensemble_columns import readable_columns
 from milopt.outcome.result import Result
 from milopt.table import Table
 
@@ -146,11 +146,11 @@ class MaximiserTable:
 
 def build_maximiser_table(result: Result, bag: ExplainedBag, label: object, positive_label: object) -> MaximiserTable:
     """Build the table of one bag, whose predicted label is `label`; positive scores stand for `positive_label`."""
-    parts = columns_of(result)
+    parts = readable_columns(result)
     ensemble = result.ensemble
     assert ensemble is not None
     # Use the column values of the ensemble itself, so that the contributions add up to the score.
-    columns = ensemble.columns(result.program, bag.scaled)[0]  # type: ignore[arg-type]  # columns_of has checked it
+    columns = ensemble.columns(result.program, bag.scaled)[0]  # type: ignore[arg-type]  # readable_columns has checked it
     contributions = columns * ensemble.weights
     instances = np.zeros(columns.size, dtype=np.intp)
     signs = np.ones(columns.size)

@@ -20,7 +20,7 @@ from milopt.declaration.kernels.kernel import Kernel, Precomputed
 from milopt.estimator.explained_bag import ExplainedBag
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, as_plain_label, format_sample_ranges, sign_text
 from milopt.estimator.training_set import TrainingSet
-from milopt.outcome.ensemble_columns import EnsembleColumns, columns_of
+from milopt.outcome.ensemble_columns import EnsembleColumns, readable_columns
 from milopt.outcome.result import Result
 from milopt.table import Table
 
@@ -173,7 +173,7 @@ def build_pattern_table(
     """
     parts = [
         _build_table_of_columns(columns, training, bag, cut, positive_label)
-        for columns in columns_of(result)
+        for columns in readable_columns(result)
         if columns.is_nonzero.any()
     ]
     joined = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from milopt.outcome.ensemble_columns import columns_of, has_readable_columns
+from milopt.outcome.ensemble_columns import has_readable_columns, readable_columns
 from milopt.outcome.result import Result
 
 
@@ -17,7 +17,7 @@ def count_nonzero_coefficients(results: Sequence[Result]) -> dict[str, Any] | No
     """
     if not all(has_readable_columns(result) for result in results):
         return None
-    parts = [part for result in results for part in columns_of(result)]
+    parts = [part for result in results for part in readable_columns(result)]
     used = sum(int(part.is_nonzero.sum()) for part in parts)
     total = sum(part.places.size * part.size for part in parts)
     return {

@@ -18,7 +18,7 @@ from milopt.evaluation.selection import Settings, configure_model
 from milopt.model_registry import name_of
 from milopt.model_registry.settings import fields_of
 from milopt.solving import registry
-from milopt.solving.explain import support_checker
+from milopt.solving.explain import make_support_checker
 from milopt.solving.solver_parts import solvers_in_choice
 
 
@@ -106,7 +106,7 @@ def _check_declaration(
         if "auto" in names or candidate.scheme is not None or has_solver_parts:
             # A scheme may pass other programs to the solver, and each of several solvers may solve only one part.
             return
-        checker = support_checker(program)
+        checker = make_support_checker(program)
         answers = [checker.check(registry.get_solver(solver)) for solver in names]
     if not any(answer.supports for answer in answers):
         reasons = "; ".join(f"{answer.solver} cannot solve {name}: {answer.reason.rstrip('.')}" for answer in answers)

@@ -96,7 +96,7 @@ def identify_code(name: str) -> str:
         path, _, within = name.rpartition(":")
         return f"{within} of a file with sha256 {sha256(Path(path).expanduser().read_bytes()).hexdigest()}"
     entries = [entry for entry in _entry_points_by_class().values() if entry.name == name]
-    is_own = any(entry.value.startswith(f"{registry.MODELS}.") for entry in entries)
+    is_own = any(entry.value.startswith(f"{registry.MODEL_GROUP}.") for entry in entries)
     package = f"milopt {milopt.__version__}"
     if entries and not is_own and entries[0].dist is not None:
         package = f"{entries[0].dist.name} {entries[0].dist.version}"
@@ -119,4 +119,4 @@ def _source_digest(cls: type) -> str:
 
 def _entry_points_by_class() -> Mapping[str, EntryPoint]:
     """Return the entry points of the registered models by the path of their classes, `module:Class`."""
-    return {entry.value: entry for entry in entry_points(group=registry.MODELS)}
+    return {entry.value: entry for entry in entry_points(group=registry.MODEL_GROUP)}

@@ -30,7 +30,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Attempt, FittedFunction, Result, Seconds, Size, Step
 
 
-def assemble(
+def assemble_result(
     lowering: Lowering,
     spaces: Sequence[KernelSpace],
     outcome: Outcome,
@@ -81,7 +81,7 @@ def assemble(
         witnesses=witnesses or {},
         inertia=outcome.inertia,
         size=_size(lowering, outcome.form),
-        farkas=_farkas(lowering, outcome, ended),
+        farkas=_farkas_multipliers(lowering, outcome, ended),
         ray=_ray(lowering, spaces, outcome, ended),
         cone_duals=_cone_duals(outcome) if has_point else {},
         parameters={name: p.value for name, p in program.parameters.items() if p.value is not None},
@@ -89,7 +89,7 @@ def assemble(
 
 
 def _size(lowering: Lowering, form: EvaluationForm) -> Size | None:
-    """Return the size of a form; None if it is another program: minorants replace atoms on their convex side too."""
+    """Return the size of the lowered program; None if minorants replaced atoms on their convex side too."""
     if lowering.other_side.both_sides:
         return None
     return Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
@@ -108,7 +108,7 @@ def _objective(lowering: Lowering, outcome: Outcome) -> float:
 
 
 def _objective_without_point(ended: Termination, maximizes: bool) -> float:
-    """Return +inf for an infeasible and -inf for an unbounded minimisation (negated if maximised), otherwise nan."""
+    """Return inf for an infeasible and -inf for an unbounded minimisation (-inf and inf if `maximizes`), else nan."""
     least = {Termination.INFEASIBLE: np.inf, Termination.UNBOUNDED: -np.inf}.get(ended, np.nan)
     return -least if maximizes else least
 
@@ -116,7 +116,7 @@ def _objective_without_point(ended: Termination, maximizes: bool) -> float:
 def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     """Return the values of the variables by name."""
     assert outcome.point is not None
-    return _by_variable(lowering.program.variables, outcome.form, outcome.point.x)
+    return _split_by_variable(lowering.program.variables, outcome.form, outcome.point.x)
 
 
 def _reduced_costs(lowering: Lowering, outcome: Outcome) -> Mapping[str, Vector]:
@@ -125,13 +125,14 @@ def _reduced_costs(lowering: Lowering, outcome: Outcome) -> Mapping[str, Vector]
     if point is None or evaluation is None or point.z is None:
         return {}
     variables, form, x, z = dict(lowering.program.variables), outcome.form, point.x, point.z
-    return DeferredParts(lambda: _by_variable(variables, form, column_gradient(form, x, evaluation, z)))
+    return DeferredParts(lambda: _split_by_variable(variables, form, column_gradient(form, x, evaluation, z)))
 
 
-def _farkas(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[str, Vector]:
-    """Return multipliers, by block and by variable, that prove infeasibility; empty without proof or for a DC program.
+def _farkas_multipliers(lowering: Lowering, outcome: Outcome, ended: Termination) -> dict[str, Vector]:
+    """Return the multipliers of constraints and bounds, by block and variable, that prove infeasibility.
 
-    The convex steps of a DC program prove nothing about the program itself.
+    The mapping is empty if there are none, and for a DC program. The convex steps of a DC program prove nothing about
+    the program itself.
     """
     proof = outcome.contradiction
     if proof is None or ended is not Termination.INFEASIBLE or other_side_atoms(lowering.program):
@@ -144,13 +145,13 @@ def _ray(
 ) -> dict[str, Vector | FittedFunction]:
     """Return the ray of an unbounded program by variable and function; empty without a ray or for a DC program.
 
-    The ray is scaled so that the largest entry is 1: of the variables, or of the coefficients of functions if no
-    variable moves. The convex steps of a DC program prove nothing about the program itself.
+    The ray is scaled so that the largest entry of the variables is 1, or, if no variable moves along it, the largest
+    coefficient of the functions. The convex steps of a DC program prove nothing about the program itself.
     """
     ray = outcome.ray
     if ray is None or ended is not Termination.UNBOUNDED or other_side_atoms(lowering.program):
         return {}
-    values = _by_variable(lowering.program.variables, outcome.form, ray.x)
+    values = _split_by_variable(lowering.program.variables, outcome.form, ray.x)
     sizes = [np.abs(part).max(initial=0.0) for part in values.values()]
     sizes = [size for size in sizes if size > 0] or [np.abs(a).max(initial=0.0) for a in ray.coefficients]
     unit = float(max(sizes))
@@ -171,8 +172,8 @@ def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
     }
 
 
-def _by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns: Vector) -> dict[str, Vector]:
-    """Return the entries of a vector over columns, by the names of the declared variables and in their shapes."""
+def _split_by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns: Vector) -> dict[str, Vector]:
+    """Split a vector over the columns of a form into arrays by variable, in the shapes of the declared variables."""
     values: dict[str, Vector] = {}
     for column in form.columns:
         if column.name in declared:
@@ -181,7 +182,7 @@ def _by_variable(declared: Mapping[str, Variable], form: EvaluationForm, columns
 
 
 def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:
-    """Return the fitted functions by name, with and without a dictionary."""
+    """Return the fitted functions by name, both those without and those with a dictionary."""
     assert outcome.point is not None
     fitted: dict[str, FittedFunction] = {}
     for space, coefficients in zip(spaces, outcome.point.coefficients, strict=True):
@@ -202,8 +203,8 @@ def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
         return {}
     constraints, form, z = dict(program.constraints), outcome.form, outcome.point.z
 
-    def make() -> dict[str, Vector]:
+    def compute_duals() -> dict[str, Vector]:
         duals = declared_duals(constraints, form, z)
         return {name: constraints[name].multipliers(dual) for name, dual in duals.items()}
 
-    return DeferredParts(make)
+    return DeferredParts(compute_duals)

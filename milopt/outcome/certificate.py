@@ -27,19 +27,20 @@ look right. With G = max_k(|q_k|, |Px|_k), k over the columns that are not fixed
     c ||f||^2 / 2
     any other function             sum_p (|p| + |E|'|z|)_p sqrt(K(x_p, x_p)), over its points, + c G,  c = 1e-3 if p = 0
                                    and c = 1e-4 otherwise
-    multiplier (t, w) of a         max(|t|, ||w||) + 0.001 max |z|, or, if the first row of the cone is a constant R
-    second-order cone              (a ball), (1 + |objective|) / R
+    multiplier z_k = (t, w) of a   max(|t|, ||w||) + 0.001 max |z|, or, if the head of the cone is constant (in a ball
+    of cone, t its first entry        radius R the first row, ||s|| = R), (1 + |objective|) / ||s||, s the head
 
 The terms c G admit the noise of interior-point methods: at a tolerance of 1e-6, residuals of 1e-9 of the largest
-gradient are admitted in cones and in columns and functions without a linear term, of 1e-10 of it in other columns and
-functions, and of 1e-13 in any case.
+gradient (in cones, of the largest multiplier) are admitted in cones and in columns and functions without a linear
+term, of 1e-10 of it in other columns and functions, and of 1e-13 in any column or function (`ABSOLUTE_SCALE_OFFSET`).
 
 `objective` is the declared objective. `bound` is the value of the Lagrange dual at z, a lower bound on the optimum if
 r = 0. If r is not 0, `effect` estimates by how much the bound may be wrong. It is the sum of
 
     |r_j| |x_j|              for a column,        r_j^2 / (2 h)        for a column with a separable term h x_j^2 / 2,
     ||r_f||^2 / (2 c)        for a function,      ||r_f|| ||f||        for a function with c = 0, and of
-    dist(z_k, K_k*) ||s||    for a multiplier outside its dual cone, with s the rows that bound the cone (its head).
+    dist(z_k, K_k*) ||s||    for a multiplier outside its dual cone, with s the values of the head of the cone: the rows
+                             in which an interior point of the cone is not 0, such as t in ||w|| <= t.
 
 Interior-point methods leave r at their own tolerance. So a point may first be given multipliers with r = 0
 (`milopt.outcome.dual_repair`), for which the bound holds whatever the size of x.
@@ -68,13 +69,14 @@ from milopt.cones.cone import factor_starts
 from milopt.declaration.programs.sparse import absolute, row_lengths, transpose
 
 NOISE_SHARE, DATA_NOISE_SHARE = 1e-3, 1e-4
-"""Shares of the largest number of its kind that are added to the scale of a dual residual.
+"""Shares of the largest gradient (G of the module docstring) that are added to the scale of a dual residual.
 
-`DATA_NOISE_SHARE` is used for columns and functions with a linear term, `NOISE_SHARE` for all others.
+`DATA_NOISE_SHARE` is used for columns and functions with a linear term, `NOISE_SHARE` for those without. `NOISE_SHARE`
+of the largest multiplier is added for a cone.
 """
-ABSOLUTE_SCALE = 1e-7
-"""Added to the scale of every dual residual: at a tolerance of 1e-6, gradients of 1e-13 count as 0 in any unit."""
-DATA_THRESHOLD = 1e-15
+ABSOLUTE_SCALE_OFFSET = 1e-7
+"""Number added to the scales of columns and functions: at a tolerance of 1e-6, residuals of 1e-13 always count as 0."""
+MIN_LINEAR_TERM_SHARE = 1e-15
 """Share of the largest gradient up to which a column or function counts as having no linear term."""
 
 
@@ -96,11 +98,13 @@ class Certificate:
     gap : float
         Relative duality gap, ``error / (1 + |objective|)``.
     violation : float
-        Largest violation of a row or bound, unscaled.
+        Largest violation of a row, bound or declared constraint, unscaled.
     bound : float
-        Value of the Lagrange dual: a lower bound on the minimised objective, as exact as `dual` is small.
+        Value of the Lagrange dual: a lower bound on the minimised objective if `dual` is 0, otherwise an estimate of
+        one. For an integer program, the solver's own bound.
     error : float, default=nan
         Bound on the distance between the declared objective at the point and the optimum, in the unit of the objective.
+        It is proved if `dual` and `primal` are 0, otherwise it holds to first order.
 
     Examples
     --------
@@ -219,8 +223,8 @@ def certify(
         objective = max(objective, declared.objective)
     gradient = _ObjectiveGradient(form, spaces, point, evaluation, norms, sizes)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
-    proof = gradient.residuals(np.where(form.inequality, np.maximum(z, 0.0), z))
-    row_cost = float(_spread_cone_maxima(form, np.abs(proof.z)) @ violations)
+    proof = gradient.evaluate_multipliers(np.where(form.inequality, np.maximum(z, 0.0), z))
+    row_cost = float(_cone_maxima_at_first_rows(form, np.abs(proof.z)) @ violations)
     bound_cost = float(proof.reduced_cost_sizes @ form.bounds.distance(point.x))
     error = max(abs(objective - proof.bound) + proof.effect, row_cost + bound_cost)
     return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
@@ -235,7 +239,7 @@ def stationarity_residual(
     """
     z = np.zeros(form.rows.count) if point.z is None else point.z
     gradient = _ObjectiveGradient(form, spaces, point, evaluation, [0.0] * len(spaces))
-    return gradient.residuals(np.where(form.inequality, np.maximum(z, 0.0), z)).residual
+    return gradient.evaluate_multipliers(np.where(form.inequality, np.maximum(z, 0.0), z)).residual
 
 
 def certify_integer(
@@ -247,7 +251,7 @@ def certify_integer(
 ) -> Certificate:
     """Compute the certificate of a point of an integer program: violations, distance from integers, and gap to `bound`.
 
-    `bound` is the lower bound that the solver's search proved, or None. Without a bound, the gap is infinite.
+    `bound` is the lower bound that the solver's search reports, or None. Without a bound, the gap is infinite.
     """
     x, objective = point.x, evaluation.objective
     violations, scale = _violations(form, x, evaluation, _function_norms(point, evaluation))
@@ -264,14 +268,14 @@ def certify_integer(
 
 
 @dataclass(frozen=True)
-class _DualProof:
-    """Multipliers with their dual residual and the lower bound that they prove."""
+class _DualEvaluation:
+    """Multipliers with their dual residual and the value of the Lagrange dual, a lower bound if the residual is 0."""
 
     z: Vector
     residual: Vector
-    """Part of the gradient of the Lagrangian that is not the reduced cost of a finite bound, column by column."""
+    """Per column, the part of the gradient of the Lagrangian that is not the reduced cost of a finite bound."""
     reduced_cost_sizes: Vector
-    """Absolute reduced costs, column by column."""
+    """Per column, the absolute reduced cost."""
     dual: float
     """Largest scaled dual residual."""
     bound: float
@@ -281,7 +285,7 @@ class _DualProof:
 
 
 class _ObjectiveGradient:
-    """Gradient of the objective at a point, which gives the dual residual of any multipliers."""
+    """Gradient of the objective at a point, from which the dual residual of any multipliers is computed."""
 
     def __init__(
         self,
@@ -318,11 +322,11 @@ class _ObjectiveGradient:
         if sizes is not None:
             self._column_sizes = np.maximum(self._column_sizes, sizes.columns)
         self._largest = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient)
-        has_data = linear_sizes > DATA_THRESHOLD * self._largest
-        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE
+        has_data = linear_sizes > MIN_LINEAR_TERM_SHARE * self._largest
+        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE_OFFSET
 
-    def residuals(self, z: Vector) -> _DualProof:
-        """Compute the dual residual and the bound of multipliers z, which must be >= 0 on inequalities."""
+    def evaluate_multipliers(self, z: Vector) -> _DualEvaluation:
+        """Compute the dual residual of multipliers z and the Lagrange dual at z, which must be >= 0 on inequalities."""
         form, point, evaluation = self._form, self._point, self._evaluation
         gradient = self._column_gradient - form.rows.transpose_times(z)
         residual, bound_term = form.bounds.split_gradient(gradient)
@@ -348,10 +352,13 @@ class _ObjectiveGradient:
                 sizes = np.abs(function_gradient) + transpose(absolute(form.rows.E[k])) @ np.abs(z)
                 cancelling = None if self._sizes is None else self._sizes.points[k]
                 sizes = sizes if cancelling is None else np.maximum(sizes, cancelling)
-                share = DATA_NOISE_SHARE if self._linear_sizes[k] > DATA_THRESHOLD * self._largest else NOISE_SHARE
+                share = (
+                    DATA_NOISE_SHARE if self._linear_sizes[k] > MIN_LINEAR_TERM_SHARE * self._largest else NOISE_SHARE
+                )
                 dual = max(
                     dual,
-                    function_residuals[-1] / (space.summed_term_norms(sizes) + share * self._largest + ABSOLUTE_SCALE),
+                    function_residuals[-1]
+                    / (space.summed_term_norms(sizes) + share * self._largest + ABSOLUTE_SCALE_OFFSET),
                 )
                 effect += function_residuals[-1] * self._norms[k]
         cone_residual, cone_effect = _dual_cone_residual(form, z, function_residuals, evaluation)
@@ -361,7 +368,7 @@ class _ObjectiveGradient:
             for function_gradient, values in zip(self._function_gradients, evaluation.function_values, strict=True)
         )
         bound = evaluation.objective - (gap - bound_term)
-        return _DualProof(
+        return _DualEvaluation(
             z, residual, np.abs(gradient - residual), max(dual, cone_residual), bound, effect + cone_effect
         )
 
@@ -375,9 +382,10 @@ def _function_norms(point: PrimalDualPoint, evaluation: PointEvaluation) -> list
 def _violations(
     form: EvaluationForm, x: Vector, evaluation: PointEvaluation, norms: Sequence[float]
 ) -> tuple[Vector, Vector]:
-    """Return the violation and the scale of each row; those of a non-polyhedral cone are at its first row.
+    """Return (violations, scales) of the rows; a non-polyhedral cone has one violation and one scale, at its first row.
 
-    `norms` are the norms of the functions, for the cones that end in a function.
+    `norms`: ||f|| of every function. If a block of rows has a function (`block.space`), its cone contains ||f|| as an
+    additional last entry.
     """
     rows = evaluation.rows
     violations = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
@@ -386,7 +394,7 @@ def _violations(
     for start, block in form.conic:
         span, sizes = slice(start, start + block.count), block.cone_sizes
         local = factor_starts(sizes)
-        # A function that ends a cone adds one row: its norm.
+        # The norm of the function of a block is an additional last entry of the cone.
         tail = [] if block.space is None else [norms[block.space]]
         violations[start + local] = block.cone.distance(np.append(rows[span], tail), sizes + len(tail))
         largest = np.maximum.reduceat(unit[span], local) if block.space is None else 1.0
@@ -394,8 +402,8 @@ def _violations(
     return violations, scale
 
 
-def _spread_cone_maxima(form: EvaluationForm, values: Vector) -> Vector:
-    """Return the values with the maximum of each non-polyhedral cone in place of its first value."""
+def _cone_maxima_at_first_rows(form: EvaluationForm, values: Vector) -> Vector:
+    """Return values by row, with the first value of each non-polyhedral cone replaced by the largest of the cone."""
     largest = values.copy()
     for start, block in form.conic:
         local = factor_starts(block.cone_sizes)
@@ -422,15 +430,23 @@ def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
 def _dual_cone_residual(
     form: EvaluationForm, z: Vector, function_residuals: Sequence[float], evaluation: PointEvaluation
 ) -> tuple[float, float]:
-    """Return the largest scaled distance of a multiplier from its dual cone, and the total effect on the bound.
+    """Return (residual, effect): the largest scaled distance of multipliers from their dual cones, and its effect.
 
-    Only cones that are not polyhedral are considered. In a ball of fixed radius, the effect on the bound is at most the
-    distance times the radius, so this product also serves as the residual. The multipliers that a function has in the
-    cones that it ends only need to sum to a given vector. So each cone gets a share in proportion to the capacity of
-    its multiplier (t, w), sqrt(t^2 - ||w||^2).
+    Only cones that are not polyhedral are considered. `effect`, the estimated effect on the bound, is the sum over all
+    cones of the distance times the norm of the cone's head (see the module docstring). For `residual`, the distance is
+    divided by the size of the multiplier plus noise. If the head is constant, as in a ball of fixed radius, distance *
+    norm of the head is divided by 1 + |objective| instead.
+
+    The cone of a block with a function f has ||f|| as its last entry, and a multiplier (t, w, u) in which u is a
+    function too. Only the sum of u over all cones with f is determined: it is the gradient with respect to f that the
+    rows leave, and its norm is the entry of f in `function_residuals`. So this norm is split among the cones in
+    proportion to the largest ||u|| that the given part (t, w) of each multiplier admits, sqrt(t^2 - ||w||^2)
+    (`_largest_tail_norm`).
     """
     capacities = {
-        start: _tail_capacity(z[start : start + block.count]) for start, block in form.conic if block.space is not None
+        start: _largest_tail_norm(z[start : start + block.count])
+        for start, block in form.conic
+        if block.space is not None
     }
     worst, effect, noise = 0.0, 0.0, NOISE_SHARE * _max_abs(z)
     for start, block in form.conic:
@@ -442,7 +458,7 @@ def _dual_cone_residual(
         distances = block.cone.dual_distance(part, sizes)
         for k in np.flatnonzero(distances):
             first, size = int(sizes[:k].sum()), int(sizes[k])
-            # An error d of z changes the bound by at most d times the rows that bound the cone (the head of a ball).
+            # If z is at distance d from the dual cone, the bound may be wrong by about d times the head of the cone.
             point = block.cone.interior(size)
             bounding = start + first + np.flatnonzero(np.ones(size) if point is None else point)
             head = float(np.linalg.norm(evaluation.rows[bounding]))
@@ -455,8 +471,8 @@ def _dual_cone_residual(
     return worst, effect
 
 
-def _tail_capacity(z: Vector) -> float:
-    """Return the largest norm that a function may have at the end of a multiplier (t, w): sqrt(t^2 - ||w||^2)."""
+def _largest_tail_norm(z: Vector) -> float:
+    """Return the largest u for which (t, w, u), with (t, w) = z, is in the second-order cone; 0 if there is none."""
     return float(np.sqrt(max(0.0, max(float(z[0]), 0.0) ** 2 - float(z[1:] @ z[1:]))))
 
 
@@ -466,7 +482,7 @@ def _is_constant(rows: Rows, row: int) -> bool:
 
 
 def _absolute_transpose_times(rows: Rows, z: Vector) -> Vector:
-    """Return |A|'|z|, with A the coefficients of the columns in the rows, and absolute values of all entries."""
+    """Return |A|'|z|, where A is the matrix `rows.A` and |.| takes the absolute value of every entry."""
     return np.asarray(transpose(absolute(rows.A)) @ np.abs(z))
 
 

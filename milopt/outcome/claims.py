@@ -1,4 +1,4 @@
-"""Checks, with the declared program, of claims "infeasible" and "unbounded" that were proved for the lowered rows."""
+"""Check with the declared program that it is infeasible or unbounded, if that was proved for its lowered rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SUM_TOLERANCE = 1e-6
 MIN_MARGIN = 1e-9
 """Smallest margin of a Farkas vector, relative to the sum of its absolute terms."""
 MIN_SIZE_SHARE = 1e-2
-"""Share of the largest column size that counts as the size of every column's terms."""
-RAY_STEPS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
-"""Step lengths along a ray, in units of the feasible starting point, at which the declared program is evaluated."""
+"""The size of every column's terms counts as at least this share of the largest such size."""
+RAY_STEP_LENGTHS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
+"""Lengths along a ray, relative to the size of the starting point, at which the declared program is evaluated."""
 RAY_ENTRY_TOLERANCE = 1e-6
 """Share of the largest entry of a ray below which an entry may be a rounding error."""
 MIN_RAY_DECREASE = 1e-6
-"""Smallest decrease along a whole ray, small entries included, relative to the largest cost times the largest entry."""
+"""Smallest decrease along a ray with all its small entries, relative to the largest cost times the largest entry."""
 MAX_RAY_VIOLATION, MAX_RAY_VIOLATION_PER_LENGTH = 1e-5, 1e-13
 """Largest violation of a declared row along a ray, relative to the starting point: constant, and per length."""
 
@@ -39,12 +39,12 @@ MAX_RAY_VIOLATION, MAX_RAY_VIOLATION_PER_LENGTH = 1e-5, 1e-13
 def find_contradiction(
     lowering: Lowering, form: EvaluationForm, spaces: Sequence[KernelSpace], farkas: PrimalDualPoint
 ) -> Contradiction | None:
-    """Return multipliers that prove that no point satisfies the declared rows, given those of the lowered rows.
+    """Return multipliers that prove that no point satisfies the declared rows; None if the given ones do not prove it.
 
-    `farkas.z` are the multipliers of the lowered rows, those of `form`. They give slopes of the atoms, and the
-    corresponding minorants give a relaxation of the declared rows without cones, A x + E f + g >= 0 (or = 0) in the
-    variables x and the functions f. The multipliers y of the declared rows prove that the relaxation has no feasible
-    point if y'(A x + E f + g) < 0  for all x within the bounds and all f. Return None if they do not prove it.
+    `farkas.z` are multipliers of the lowered rows (those of `form`) that prove it for the lowered rows. From them
+    follow slopes of the atoms. Minorants with these slopes turn the declared rows into a relaxation without cones, A x
+    + E f + g >= 0 (or = 0), in the variables x and the functions f. The multipliers y of the declared rows prove that
+    the relaxation has no feasible point if  y'(A x + E f + g) < 0  for all x within the bounds and all f.
     """
     z = np.zeros(form.rows.count) if farkas.z is None else farkas.z
     if not lowering.has_epigraphs:
@@ -80,7 +80,7 @@ def find_contradiction(
 def _relax(
     lowering: Lowering, duals: dict[str, Vector], minorants: Minorants
 ) -> tuple[EvaluationForm, Vector, TermSizes]:
-    """Return the relaxation with these minorants, the multipliers of its rows, and the sizes of their terms."""
+    """Return (relaxation with these minorants, multipliers of its rows, sizes of the terms of its gradient)."""
     relaxed_lowering = MinorantLowering(lowering, minorants, duals, [0.0] * len(lowering.affine.free_functions))
     relaxed = relaxed_lowering.form()
     return relaxed, row_multipliers(relaxed, duals), relaxed_lowering.sizes
@@ -89,10 +89,10 @@ def _relax(
 def _add_norm_minorants(
     lowering: Lowering, spaces: Sequence[KernelSpace], duals: dict[str, Vector], minorants: Minorants
 ) -> Minorants:
-    """Return the minorants, with other slopes for norms of functions in a kernel space.
+    """Return the minorants, with new slopes for the norms ||f|| of functions in a kernel space.
 
-    Each norm in turn, weighted by its multiplier, gets the slopes that balance as much as possible of E'y, the gradient
-    with respect to its function that the other rows leave.
+    One norm after the other gets the slopes that, weighted by the multiplier of the norm, cancel as much as possible of
+    the gradient E'y of the remaining rows with respect to f.
     """
     for atom, flat in minorants.items():
         place = None if atom.function is None else lowering.affine.free_function_index(atom.function)
@@ -112,12 +112,13 @@ def find_falling_ray(
 ) -> Vector | None:
     """Return a ray along which the declared objective decreases from a feasible point while the declared rows hold.
 
-    The length of the ray is measured in columns that are not auxiliary, because auxiliary columns of atoms may grow
-    alone if an epigraph is wrong. Small entries may be errors of the solver that found the ray. So the ray is tried
-    without them, then with only the entries that decrease the objective. The whole ray is accepted only if the
-    objective decreases steeply: the norm of (1e-8, 1) is 1 in floating point, so evaluations cannot distinguish a cone
-    from its neighbourhood. The returned ray is scaled to the size of `start`. Return None if no variant of the ray
-    passes. Without epigraphs the lowered rows are the declared ones, and `ray` is returned unchanged.
+    `start` is the feasible point and `ray` a ray of the lowered rows. Small entries of the ray may be errors of the
+    solver that found it. So three variants are tried: the ray without its small entries, only its entries that decrease
+    the objective, and the unchanged ray. The last is accepted only if the objective decreases steeply: the norm of
+    (1e-8, 1) is 1 in floating point, so evaluations cannot distinguish a cone from its neighbourhood. Return the first
+    variant that passes, scaled to the size of `start`, or None. Lengths are measured without auxiliary columns, because
+    those alone may grow if an epigraph is wrong. Without epigraphs the lowered rows are the declared rows, and `ray` is
+    returned unchanged.
     """
     if not lowering.has_epigraphs:
         return ray
@@ -149,11 +150,11 @@ def _objective_decrease(
 ) -> float:
     """Return the decrease of the declared objective from `start` to `start` + `direction`.
 
-    The decrease counts as 0 unless the declared rows hold and the objective decreases at all lengths in `RAY_STEPS`.
+    It counts as 0 unless the declared rows hold and the objective decreases at all lengths in `RAY_STEP_LENGTHS`.
     """
     size = float(np.abs(direction).max())
     objectives: list[float] = []
-    for step in RAY_STEPS:
+    for step in RAY_STEP_LENGTHS:
         x = start + step * direction
         point = compiled.recover(x, None)
         evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))

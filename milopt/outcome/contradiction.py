@@ -29,7 +29,7 @@ class Contradiction:
 
 
 def build_contradiction(lowering: Lowering, form: EvaluationForm, y: Vector) -> Contradiction | None:
-    """Return the contradiction that the multipliers y of a form without cones prove; None if they do not prove one.
+    """Return the contradiction that multipliers y of the rows of a form without cones prove; None if they prove none.
 
     The caller has checked that A'y is 0 up to rounding on columns without the bound that its sign requires.
     """

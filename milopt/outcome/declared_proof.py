@@ -34,7 +34,7 @@ SECOND_NEGLIGIBLE_MULTIPLIER = 1e-9
 
 It is the accuracy to which interior-point methods compute multipliers.
 """
-ACCEPTED_RESIDUAL = 1e-7
+MAX_ACCEPTED_RESIDUAL = 1e-7
 """Largest residual of a certificate for which no second attempt is made."""
 
 
@@ -48,7 +48,7 @@ def certify_declared(
 ) -> Certificate:
     """Compute the certificate of a point from the declared program (see the module docstring)."""
     certificate = _certify_with_threshold(lowering, form, spaces, point, evaluation, declared, NEGLIGIBLE_MULTIPLIER)
-    if certificate.worst <= ACCEPTED_RESIDUAL:
+    if certificate.worst <= MAX_ACCEPTED_RESIDUAL:
         return certificate
     # If multipliers are noise, slopes computed from them may be steep, above all at the edge of a domain.
     # Every choice of minorants proves a bound, so the better of two certificates is returned.
@@ -76,7 +76,7 @@ def _certify_with_threshold(
     duals = declared_duals(lowering.program.constraints, form, z)
     relaxations = MinorantRelaxations(lowering, spaces, point, evaluation, duals, form.objective.ridge)
     minorants |= relaxations.function_norm_minorants(
-        {atom: m for atom, m in minorants.items() if _is_free_function(lowering, atom)}, minorants
+        {atom: m for atom, m in minorants.items() if _is_atom_of_free_function(lowering, atom)}, minorants
     )
     relaxed, y, sizes = relaxations.relax(minorants)
     rows = relaxed.rows.value(point.x, evaluation.function_values)
@@ -92,6 +92,6 @@ def _certify_with_threshold(
     )
 
 
-def _is_free_function(lowering: Lowering, atom: Atom) -> bool:
-    """Return True if an atom is applied to a whole function (such as its norm) that has no dictionary."""
+def _is_atom_of_free_function(lowering: Lowering, atom: Atom) -> bool:
+    """Return True for an atom of a function as a whole, such as its norm, if the function has no dictionary."""
     return atom.function is not None and lowering.affine.free_function_index(atom.function) is not None

@@ -41,14 +41,14 @@ def declared_residuals(lowering: Lowering, values: LeafValues, lowered_objective
     for constraint in lowering.program.constraints.values():
         if constraint.expression.has_atoms:
             # Rows without atoms are not changed by the lowering, so the residuals of the lowered form include them.
-            rows, scale = step.rows(constraint.expression)
+            rows, scale = step.rows_and_scales(constraint.expression)
             wrong = np.abs(rows) if constraint.equality else np.maximum(-rows, 0.0)
             # If an atom overflows, the row is infinite or NaN; its scaled violation must be infinite too.
             wrong = np.where(np.isfinite(wrong), wrong, np.inf)
             scale = np.where(np.isfinite(scale), np.maximum(scale, 1e-300), 1.0)
             scaled = max(scaled, float(np.max(wrong / scale, initial=0.0)))
             violation = max(violation, float(np.max(wrong, initial=0.0)))
-    for atom, distance in step.outside_domains():
+    for atom, distance in step.domain_distances():
         scaled = max(scaled, float(np.max(distance / (1.0 + np.abs(atom.argument.constant)), initial=0.0)))
         violation = max(violation, float(np.max(distance, initial=0.0)))
     objective = step.objective()
@@ -66,8 +66,8 @@ class _StepValues:
         self._lowering = lowering
         self._values = values
 
-    def rows(self, expression: Expression) -> tuple[Vector, Vector]:
-        """Return the values of the rows `expression >= 0`, and the scale of each: unit + largest constant or atom term.
+    def rows_and_scales(self, expression: Expression) -> tuple[Vector, Vector]:
+        """Return (values, scales) of rows `expression >= 0`; a scale is the unit + the largest constant or atom term.
 
         The unit is the largest coefficient or the largest term, but at most 1. Rows with an open witness are not part
         of the step, and their value counts as 0.
@@ -77,16 +77,16 @@ class _StepValues:
         kept = np.ones(total.size, dtype=bool)
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, Atom):
-                part = self._atom(leaf, coefficient, BELOW)
+                part = self._atom_term(leaf, coefficient, BELOW)
                 is_open = self._lowering.other_side.open_entries(leaf)
                 if is_open.any():
                     below = self._lowering.other_side.split_by_side(leaf, coefficient, BELOW).below
                     left_out = is_open[below.indices] & (below.data != 0)
                     kept[np.repeat(np.arange(kept.size), row_lengths(below))[left_out]] = False
                 scale = np.maximum(scale, np.abs(part))
-                scale = np.maximum(scale, self._offsets(leaf, coefficient))
+                scale = np.maximum(scale, self._cancelling_sizes(leaf, coefficient))
             else:
-                part = matvec(coefficient.value(), self._values.leaf(leaf))
+                part = matvec(coefficient.value(), self._values.leaf_values(leaf))
             total += part
             unit = np.maximum(unit, np.maximum(np.abs(part), _largest_entries(coefficient)))
         return np.where(kept, total, 0.0), np.where(unit > 0, np.minimum(unit, 1.0), 1.0) + scale
@@ -102,12 +102,12 @@ class _StepValues:
         total = float(expression.constant[0])
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, Atom) and not (leaf.is_quadratic and has_affine_argument(leaf)):
-                total += float(self._atom(leaf, coefficient, ABOVE)[0])
+                total += float(self._atom_term(leaf, coefficient, ABOVE)[0])
             else:
-                total += float(matvec(coefficient.value(), self._values.leaf(leaf))[0])
+                total += float(matvec(coefficient.value(), self._values.leaf_values(leaf))[0])
         return total
 
-    def outside_domains(self) -> Iterator[tuple[Atom, Vector]]:
+    def domain_distances(self) -> Iterator[tuple[Atom, Vector]]:
         """Yield each atom with a restricted domain, and the distance of each entry of its argument from the domain."""
         program = self._lowering.program
         rows = [constraint.expression for constraint in program.constraints.values() if constraint.expression.has_atoms]
@@ -119,11 +119,11 @@ class _StepValues:
             if atom.function is None and type(atom).nearest is not Atom.nearest
         )
         for atom in dict.fromkeys(with_domain):
-            e = self._values.argument(atom)
+            e = self._values.argument_values(atom)
             yield atom, np.abs(e - atom.nearest(e, atom.segments))
 
-    def _atom(self, atom: Atom, coefficient: Coefficient, direction: int | Directions) -> Vector:
-        """Return coefficient @ atom as the step sees it: by the atom on its convex side, otherwise by its minorant.
+    def _atom_term(self, atom: Atom, coefficient: Coefficient, direction: int | Directions) -> Vector:
+        """Return coefficient @ atom in the step: the atom on its convex side, its minorant on its non-convex side.
 
         `direction` (ABOVE or BELOW, or one per entry): from which side the expression with this term is estimated. It
         decides, with the sign of each coefficient, on which side an entry of the atom is.
@@ -131,21 +131,21 @@ class _StepValues:
         both = self._lowering.other_side.split_by_side(atom, coefficient, direction)
         total = np.zeros(both.above.shape[0])
         if both.above.nnz:
-            total += both.above @ self._above(atom, both.above.indices)
+            total += both.above @ self._convex_side_values(atom, both.above.indices)
         if both.below.nnz:
-            total += both.below @ self._below(atom, both.below.indices)
+            total += both.below @ self._nonconvex_side_values(atom, both.below.indices)
         return total
 
-    def _above(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+    def _convex_side_values(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
         """Return the values of an atom on its convex side.
 
         `entries`: indices of the values that the caller uses; the others may be wrong.
         """
         if has_affine_argument(atom):
-            return self._values.atom(atom)
-        return atom.value(self._argument(atom, ABOVE, entries), atom.segments)
+            return self._values.atom_values(atom)
+        return atom.value(self._argument_values(atom, ABOVE, entries), atom.segments)
 
-    def _below(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+    def _nonconvex_side_values(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> Vector:
         """Return the values of the minorant or the expression that replaces an atom on its non-convex side.
 
         `entries`: indices of the values that the caller uses; the others may be wrong.
@@ -155,26 +155,26 @@ class _StepValues:
             return self._values.value(chosen)
         if atom.function is not None:
             return np.asarray(chosen.slopes @ self._values.function_values(atom.function) + chosen.constants)
-        return np.asarray(chosen.slopes @ self._argument(atom, BELOW, entries) + chosen.constants)
+        return np.asarray(chosen.slopes @ self._argument_values(atom, BELOW, entries) + chosen.constants)
 
-    def _argument(self, atom: Atom, side: int, entries: npt.NDArray[np.integer[Any]]) -> Vector:
+    def _argument_values(self, atom: Atom, side: int, entries: npt.NDArray[np.integer[Any]]) -> Vector:
         """Return the values of the argument of an atom, in which inner atoms may be replaced by minorants.
 
         `side`: ABOVE if the atom is on its convex side, BELOW if it is on its non-convex side. `entries`: indices of
         the entries of the atom that are needed. Inner atoms that none of these entries depends on count as 0.
         """
         if has_affine_argument(atom):
-            return self._values.argument(atom)
+            return self._values.argument_values(atom)
         directions = (argument_directions(atom, side) * np.isin(atom.segments.run_of_entry, entries)).astype(np.int8)
         total = atom.argument.constant.copy()
         for leaf, coefficient in atom.argument.terms:
             if isinstance(leaf, Atom):
-                total += self._atom(leaf, coefficient, directions)
+                total += self._atom_term(leaf, coefficient, directions)
             else:
-                total += matvec(coefficient.value(), self._values.leaf(leaf))
+                total += matvec(coefficient.value(), self._values.leaf_values(leaf))
         return total
 
-    def _offsets(self, atom: Atom, coefficient: Coefficient) -> Vector:
+    def _cancelling_sizes(self, atom: Atom, coefficient: Coefficient) -> Vector:
         """Return |coefficient @ c|, where c is the largest absolute constant inside each entry of the atom.
 
         Numbers of this size cancel in the value of the atom. Return 0 for maxima, quadratics and atoms of functions.

@@ -18,10 +18,10 @@ from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.declaration.programs.sparse import take_rows, transpose
 
-MAX_COLUMNS = 1000
-"""Largest number of columns with a residual for which a repair, which solves a dense system, is attempted."""
-MAX_STEPS = 4
-"""Maximum number of steps. If a step ends at z_i = 0, the next step leaves that row alone."""
+MAX_REPAIRED_COLUMNS = 1000
+"""Largest number of columns of A_free for which a repair, which solves a dense system of this size, is attempted."""
+MAX_REPAIR_STEPS = 4
+"""Maximum number of steps. A step ends at z_i = 0 where it would end below 0, so further steps may be needed."""
 WEIGHT_OFFSET = 1e-3
 """Share of the largest multiplier that is added to every weight.
 
@@ -34,17 +34,18 @@ into the digits of one linear system.
 def repair_multipliers(form: EvaluationForm, rows: Vector, z: Vector, residual: Vector) -> Vector | None:
     """Return multipliers near z for which the residual vanishes as far as possible.
 
-    `rows`: values of the rows at the point, their slacks; `residual`: r of the module docstring. Return None if the
-    residual is 0, has too many columns (`MAX_COLUMNS`), no row may change, or numbers overflow.
+    `rows`: values of the rows at the point, which are their slacks; `residual`: r of the module docstring. Return None
+    if the residual is 0, if A_free has more than `MAX_REPAIRED_COLUMNS` columns, if there is no multiplier that may
+    change, or if numbers overflow.
     """
     columns = np.flatnonzero((np.isinf(form.lower) & np.isinf(form.upper)) | (residual != 0))
     movable = np.flatnonzero(form.equality | form.inequality)
-    if not residual.any() or columns.size > MAX_COLUMNS or not movable.size:
+    if not residual.any() or columns.size > MAX_REPAIRED_COLUMNS or not movable.size:
         return None
     free_columns = sp.csr_array(take_rows(transpose(form.rows.A).tocsr(), columns)[:, movable])
     signed = form.inequality[movable]
     slack, moved, rest = np.abs(rows[movable]), z[movable], residual[columns]
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_REPAIR_STEPS):
         step = _repair_step(free_columns, moved, slack, rest)
         if step is None:
             return None

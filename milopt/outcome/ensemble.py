@@ -1,4 +1,4 @@
-"""Ensembles: weighted columns, each the solution of an oracle, with which a semi-infinite program scores bags.
+"""Ensembles: weighted columns, each found by an oracle, whose sum is the score of a bag in a semi-infinite program.
 
     g(bag) = sum_t w_t h_t(bag) + offset
 
@@ -47,7 +47,7 @@ class OracleMembers:
         """Evaluate an expression of the oracle's variables and functions; the result has one column per member."""
         total = np.repeat(expression.constant[:, None], self.count, axis=1)
         for leaf, coefficient in expression.terms:
-            total += coefficient.value() @ self._leaf(leaf)
+            total += coefficient.value() @ self._evaluate_leaf(leaf)
         return total
 
     def expansion(self, u: Function | KernelExpansion) -> tuple[Points, Matrix]:
@@ -56,8 +56,8 @@ class OracleMembers:
             return u.dictionary, self.evaluate(u.coefficients)
         return self.points[u.name], self.coefficients[u.name]
 
-    def _leaf(self, leaf: Leaf) -> Matrix:
-        """Evaluate a leaf; the result has one column per member."""
+    def _evaluate_leaf(self, leaf: Leaf) -> Matrix:
+        """Evaluate a leaf (a variable, a function evaluation or an atom); the result has one column per member."""
         if isinstance(leaf, Variable):
             return self.values[leaf.name]
         if isinstance(leaf, Atom) and leaf.function is None:
@@ -103,9 +103,9 @@ class Ensemble:
     def instance_scores(self, problem: SemiInfinite, points: Points) -> Vector:
         """Return the score of each instance, f(x) = sum_t w_t h_t({x}) + offset.
 
-        It is the score of a bag that contains only x. Adding instances to the bag can only increase a column max_x
-        u_t(x) and only decrease a column -max_x u_t(x). So f(x) is a lower bound on the score of every bag with x only
-        if no column has the sign -.
+        It is the score of a bag that contains only x. If a bag contains further instances, a column max_x u_t(x) can
+        only be larger, and a column -max_x u_t(x) only smaller. So if no column has the sign -, f(x) is a lower bound
+        on the score of every bag that contains x.
         """
         total = np.full(points.shape[0], float(self.offset))
         for oracle, part in zip(problem.oracles, self.members, strict=True):

@@ -66,8 +66,8 @@ def has_readable_columns(result: Result) -> bool:
     return all(oracle.maximum is not None for oracle in result.program.oracles)
 
 
-def columns_of(result: Result) -> tuple[EnsembleColumns, ...]:
-    """Return the columns of a result's ensemble, one group per oracle; oracles without columns are skipped."""
+def readable_columns(result: Result) -> tuple[EnsembleColumns, ...]:
+    """Return the columns of a result's ensemble, one `EnsembleColumns` per oracle that has columns in it."""
     problem, ensemble = result.program, result.ensemble
     if ensemble is None:
         raise DeclarationError(f"{problem.name!r} has no ensemble of columns, and so neither maximisers nor patterns.")

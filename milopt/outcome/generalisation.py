@@ -1,4 +1,4 @@
-"""Generalisation bounds of a fitted ensemble: its class is counted, its margins are measured, and both are combined.
+"""Generalisation bounds of a fitted ensemble, from the number of selections and the margins of the training bags.
 
 The symbols are those of `milopt.outcome.margin_bounds`: Lam, R, rho, Rad, E_rho, and |Theta|, the number of selections
 of one instance per bag. Classes of several oracles (both signs, several window lengths) add up: |Theta| is the sum of
@@ -25,7 +25,13 @@ from milopt.declaration.kernels.dictionary import distinct_instances
 from milopt.declaration.kernels.kernel import Linear
 from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
-from milopt.outcome.margin_bounds import DELTA, complexity, complexity_by_moments, fixed_bound, uniform_bound
+from milopt.outcome.margin_bounds import (
+    DEFAULT_DELTA,
+    bound_at_fixed_rho,
+    bound_for_all_rho,
+    rademacher_bound,
+    rademacher_bound_by_moments,
+)
 from milopt.outcome.result import Result
 from milopt.outcome.selection_count import count_selections
 
@@ -54,7 +60,7 @@ class GeneralisationBounds:
     Lam: float
     """Radius of the ball of functions."""
     ln_Theta: float
-    """ln|Theta|, with the smaller of two counts for each class, summed over the classes and the constants."""
+    """ln|Theta|: logarithm of the sum, over the classes and the constants, of the smaller of two counts."""
     ln_product: float
     """ln|Theta| with the product of the bag sizes as the count of each class."""
     ln_cover: float | None
@@ -62,7 +68,7 @@ class GeneralisationBounds:
     q: int | None
     """Dimension in Cover's count; the largest one if window lengths differ."""
     ln_printed: float | None
-    """2 d* ln|P_S| of the papers, for reference, with d* the number of features; None unless all kernels are linear."""
+    """The papers' count 2 d* ln|P_S|, for reference, with d* the number of features; None unless kernels are linear."""
     Rad: float
     """Bound on the Rademacher complexity."""
     Rad_mgf: float
@@ -72,7 +78,7 @@ class GeneralisationBounds:
     nu: float
     """Share of bags that may have a margin below rho_star."""
     rho_star: float
-    """Largest margin such that at most a share nu of the bags is below it; with equal weights, that of the optimum."""
+    """Largest margin such that at most a share nu of the bags is below it; for equal bag weights, the program's rho."""
     scale: float
     """Factor s by which g is divided to be a convex combination; 1 without a bias."""
     rho: float
@@ -114,10 +120,11 @@ class GeneralisationBounds:
     def __str__(self) -> str:
         cover = "-" if self.ln_cover is None else f"{self.ln_cover:.4g} (q = {self.q})"
         printed = "" if self.ln_printed is None else f", the papers' {self.ln_printed:.4g}"
+        ratio = _ratio_or_infinity(self.Lam * self.R, self.rho)
         lines = [
             ("bounds", self.line()),
             ("sample", f"{self.m} bags, {self.N} instances, {self.P_S} of them different"),
-            ("class", f"Lam {self.Lam:.4g}, R {self.R:.4g}, Lam R / rho {_divide(self.Lam * self.R, self.rho):.4g}"),
+            ("class", f"Lam {self.Lam:.4g}, R {self.R:.4g}, Lam R / rho {ratio:.4g}"),
             ("ln|Theta|", f"{self.ln_Theta:.4g}: product {self.ln_product:.4g}, Cover {cover}{printed}"),
             ("complexity", f"{self.Rad:.4g}, by moments {self.Rad_mgf:.4g}"),
             ("margin", f"rho* {self.rho_star:.4g}, nu {self.nu:.4g}, scale {self.scale:.4g}"),
@@ -129,7 +136,7 @@ class GeneralisationBounds:
 
 
 def generalisation_bounds(
-    result: Result, scores: Floats, y: Signs, delta: float = DELTA
+    result: Result, scores: Floats, y: Signs, delta: float = DEFAULT_DELTA
 ) -> GeneralisationBounds | None:
     """Return the bounds of a result's ensemble, given its scores and the labels y (1 or -1) of the training bags.
 
@@ -151,7 +158,7 @@ def ensemble_bounds(
     nu: float,
     weight: float = 1.0,
     bias: float | None = None,
-    delta: float = DELTA,
+    delta: float = DEFAULT_DELTA,
 ) -> GeneralisationBounds:
     """Return bounds on the error of the ensemble g = sum_t w_t h_t + b (columns h_t, weights w_t, bias b) on new bags.
 
@@ -182,24 +189,24 @@ def ensemble_bounds(
     Lam = max(ball.norm for ball in different)
     reach = Lam * R
 
-    def total(logs: Sequence[float]) -> float:
+    def ln_sum(logs: Sequence[float]) -> float:
         """Return the logarithm of the sum of counts, given their logarithms; a free bias adds a count of 1."""
         return float(np.logaddexp.reduce([*logs, *([] if bias is None else [0.0])]))
 
-    ln_theta = total([counted[ball].ln_count for ball in balls])
+    ln_theta = ln_sum([counted[ball].ln_count for ball in balls])
     covers = [cover for ball in balls if (cover := counted[ball].ln_cover) is not None]
     dimensions = [q for count in counted.values() if (q := count.q) is not None]
     patterns = [distinct_instances(ball.bags.instances).shape[0] for ball in different]
     N = sum(ball.bags.instances.shape[0] for ball in different)
-    rad = complexity(Lam, R, m, ln_theta)
-    scale = (weight + (_divide(abs(bias), reach) if bias else 0.0)) or 1.0
+    rad = rademacher_bound(Lam, R, m, ln_theta)
+    scale = (weight + (_ratio_or_infinity(abs(bias), reach) if bias else 0.0)) or 1.0
     ascending = np.sort(margins)
     place, ordered = _count_below_rho(ascending, nu), ascending / scale
     rho, error = float(ordered[place]), place / m
-    # For a fixed share of errors, the bound decreases in rho. So its minimum is at a margin, or above all of them.
+    # For a fixed share of errors, the bound decreases in rho. So its minimum is at a margin, or at the largest rho.
     radii = [*ordered[ordered > 0].tolist(), reach]
     below = np.searchsorted(ordered, radii) / m
-    candidates = ((uniform_bound(e, r, rad, reach, m, delta), r, e) for e, r in zip(below, radii, strict=True))
+    candidates = ((bound_for_all_rho(e, r, rad, reach, m, delta), r, e) for e, r in zip(below, radii, strict=True))
     best, rho_best, error_best = min(candidates)
     return GeneralisationBounds(
         m=m,
@@ -208,12 +215,12 @@ def ensemble_bounds(
         R=R,
         Lam=Lam,
         ln_Theta=ln_theta,
-        ln_product=total([counted[ball].ln_product for ball in balls]),
-        ln_cover=total(covers) if len(covers) == len(balls) else None,
+        ln_product=ln_sum([counted[ball].ln_product for ball in balls]),
+        ln_cover=ln_sum(covers) if len(covers) == len(balls) else None,
         q=max(dimensions) if len(dimensions) == len(different) else None,
-        ln_printed=_published_count(different, patterns),
+        ln_printed=_ln_published_count(different, patterns),
         Rad=rad,
-        Rad_mgf=complexity_by_moments(Lam, R, m, ln_theta),
+        Rad_mgf=rademacher_bound_by_moments(Lam, R, m, ln_theta),
         comparator_ratio=rad * sqrt(m) / (log(N) * log(m)) if m > 1 else None,
         nu=nu,
         rho_star=float(ascending[place]),
@@ -221,8 +228,8 @@ def ensemble_bounds(
         rho=rho,
         E_rho=error,
         delta=delta,
-        B_fixed=fixed_bound(error, rho, rad, m, delta),
-        B_unif=uniform_bound(error, rho, rad, reach, m, delta),
+        B_fixed=bound_at_fixed_rho(error, rho, rad, m, delta),
+        B_unif=bound_for_all_rho(error, rho, rad, reach, m, delta),
         rho_best=rho_best,
         E_best=float(error_best),
         B_best=float(best),
@@ -249,7 +256,7 @@ def _require_semidefinite(ball: Ball) -> None:
         )
 
 
-def _published_count(balls: Sequence[Ball], patterns: Sequence[int]) -> float | None:
+def _ln_published_count(balls: Sequence[Ball], patterns: Sequence[int]) -> float | None:
     """Return 2 d* ln|P_S| of the papers, the logarithm of a count; None unless all kernels are linear.
 
     d* is the number of features, and `patterns` has |P_S|, the number of distinct instances, for each ball. With
@@ -269,11 +276,11 @@ def _bias_note(bias: float | None, scale: float) -> tuple[str, ...]:
 
 
 def _count_below_rho(ordered: Floats, nu: float) -> int:
-    """Return the number of the sorted margins that are below rho* by more than rounding; at most a share nu of them."""
+    """Return how many of the sorted margins are below rho* by more than rounding, which is at most a share nu."""
     rho = ordered[min(floor(nu * ordered.size + 1e-9), ordered.size - 1)]
     return int(np.searchsorted(ordered, rho - _ROUNDING_TOLERANCE * np.abs(ordered).max()))
 
 
-def _divide(above: float, below: float) -> float:
-    """Return above / below, or infinity if the denominator is not positive."""
-    return above / below if below > 0 else inf
+def _ratio_or_infinity(numerator: float, denominator: float) -> float:
+    """Return numerator / denominator, or infinity if the denominator is not positive."""
+    return numerator / denominator if denominator > 0 else inf

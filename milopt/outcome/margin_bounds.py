@@ -19,28 +19,30 @@ from __future__ import annotations
 
 from math import inf, log, log2, sqrt
 
-DELTA = 0.05
+DEFAULT_DELTA = 0.05
 """Default probability that a bound fails."""
 
 
-def complexity(Lam: float, R: float, m: int, ln_theta: float) -> float:
+def rademacher_bound(Lam: float, R: float, m: int, ln_theta: float) -> float:
     """Return Rad, a bound on the Rademacher and Gaussian complexity (symbols: see the module docstring)."""
     return Lam * R / sqrt(m) * (1 + sqrt(2 * ln_theta))
 
 
-def complexity_by_moments(Lam: float, R: float, m: int, ln_theta: float) -> float:
+def rademacher_bound_by_moments(Lam: float, R: float, m: int, ln_theta: float) -> float:
     """Return another bound on the Rademacher complexity, by moments of Z_theta (symbols: see the module docstring)."""
     return Lam * R / sqrt(m) * sqrt(4 * (sqrt(2) - 1) + 4 * ln_theta)
 
 
-def fixed_bound(error: float, rho: float, rad: float, m: int, delta: float = DELTA) -> float:
+def bound_at_fixed_rho(error: float, rho: float, rad: float, m: int, delta: float = DEFAULT_DELTA) -> float:
     """Return the error bound for a rho that was fixed in advance, with E_rho as `error`; infinite if rho <= 0."""
     if rho <= 0:
         return inf
     return error + 2 * rad / rho + 3 * sqrt(log(2 / delta) / (2 * m))
 
 
-def uniform_bound(error: float, rho: float, rad: float, reach: float, m: int, delta: float = DELTA) -> float:
+def bound_for_all_rho(
+    error: float, rho: float, rad: float, reach: float, m: int, delta: float = DEFAULT_DELTA
+) -> float:
     """Return the error bound that holds for all rho up to the largest possible margin; infinite if rho <= 0.
 
     `error` is E_rho, and `reach` the largest possible margin, Lam R.

@@ -40,21 +40,20 @@ class MinorantRelaxations:
         self._duals = duals
 
     def relax(self, minorants: Minorants) -> tuple[EvaluationForm, Vector, TermSizes]:
-        """Return the relaxation with these minorants, its row multipliers, and the sizes of its gradient terms."""
+        """Return (relaxation with these minorants, multipliers of its rows, sizes of the terms of its gradient)."""
         lowering = MinorantLowering(self._lowering, minorants, self._duals, self._ridge)
         relaxed = lowering.form()
         return relaxed, row_multipliers(relaxed, self._duals), lowering.sizes
 
     def function_norm_minorants(self, flat: Minorants, other_minorants: Minorants) -> Minorants:
-        """Return minorants of the norms of functions; `flat` contains their minorants with slopes 0.
+        """Return minorants of the norms of functions that fit the multipliers; `flat` has those with slopes 0.
 
         `other_minorants` has a minorant of every other atom. If there are several norms, all start with their tangents.
-        Then each norm in turn, the one with the smallest cost first, gets the slopes that balance the remaining
-        gradient with respect to its function, or its tangent if that costs less.
+        Then one norm after the other, the cheapest first, gets the better of two minorants (see `_better_minorant`).
         """
         norm_minorants = flat
         if len(flat) > 1:
-            norm_minorants = {atom: self._tangent(atom) for atom in flat}
+            norm_minorants = {atom: self._tangent_minorant(atom) for atom in flat}
         pending = list(flat)
         while pending:
             offers = {
@@ -67,27 +66,32 @@ class MinorantRelaxations:
         return norm_minorants
 
     def _better_minorant(self, atom: Atom, minorants: Minorants) -> tuple[Minorant, float]:
-        """Return the better of two minorants of a norm and its cost: the loss in the gap plus the remaining gradient.
+        """Return (minorant, cost) of the cheaper of two minorants of a norm.
 
-        `minorants` has a minorant of every atom, and for this norm the one with slopes 0. That one is returned, with
-        cost 0, if the norm has no positive weight in the Lagrangian. One candidate balances as much of the gradient as
-        slopes of a minorant can, the other is the tangent. A norm with a small weight may need long slopes to balance
-        the gradient, and a minorant with long slopes lies far below the atom.
+        The first candidate has the slopes that cancel as much as a minorant can of the gradient with respect to the
+        function, the second is the tangent at the point. The first may lie far below the norm at the point, if the norm
+        has a small weight in the Lagrangian and so needs long slopes. The cost is the loss in the gap plus the size of
+        the gradient that remains. `minorants` has a minorant of every atom, and for this norm the one with slopes 0,
+        which is returned with cost 0 if the norm has no positive weight.
         """
         assert isinstance(atom, RadialAtom)
-        k = self._place(atom)
+        k = self._function_index(atom)
         relaxed, y, _ = self.relax(minorants)
         flat = minorants[atom]
         raised, _, _ = self.relax(minorants | {atom: Minorant(flat.slopes, flat.constants + 1.0)})
         weight = raised.objective.constant - relaxed.objective.constant - float(y @ (raised.rows.g - relaxed.rows.g))
         if weight <= 0.0:
             return flat, 0.0
-        gradient, space, f = self._gradient(relaxed, y, k), self._spaces[k], self._evaluation.function_values[k]
+        gradient, space, f = (
+            self._function_gradient(relaxed, y, k),
+            self._spaces[k],
+            self._evaluation.function_values[k],
+        )
         radius = space.norm(self._point.coefficients[k])
         value = float(atom.profile(np.array([radius]))[0])
         offers: list[tuple[Minorant, float]] = []
         g = -gradient / weight
-        for minorant in (radial_minorant(atom, g, space.norm(g)), self._tangent(atom)):
+        for minorant in (radial_minorant(atom, g, space.norm(g)), self._tangent_minorant(atom)):
             slopes = minorant.slopes.toarray().ravel()
             below = value - float(slopes @ f) - float(minorant.constants[0])
             offers.append(
@@ -95,23 +99,23 @@ class MinorantRelaxations:
             )
         return min(offers, key=lambda offer: offer[1])
 
-    def _tangent(self, atom: Atom) -> Minorant:
+    def _tangent_minorant(self, atom: Atom) -> Minorant:
         """Return the minorant of the norm of a function that touches the norm at the point."""
         assert isinstance(atom, RadialAtom)
-        k = self._place(atom)
+        k = self._function_index(atom)
         a = self._point.coefficients[k]
         radius = self._spaces[k].norm(a)
         slope = float(atom.profile_slope(np.array([radius]))[0])
         return radial_minorant(atom, a * (slope / (radius or 1.0)), slope if radius else 0.0)
 
-    def _place(self, atom: Atom) -> int:
+    def _function_index(self, atom: Atom) -> int:
         """Return the index of the atom's function among the spaces of the form."""
         assert atom.function is not None
         place = self._lowering.affine.free_function_index(atom.function)
         assert place is not None
         return place
 
-    def _gradient(self, form: EvaluationForm, y: Vector, k: int) -> Vector:
+    def _function_gradient(self, form: EvaluationForm, y: Vector, k: int) -> Vector:
         """Return the gradient of the Lagrangian at multipliers y with respect to function k: weights on its points."""
         o, point, evaluation = form.objective, self._point, self._evaluation
         pull = o.ridge[k] * point.coefficients[k] + o.p[k] - transpose(form.rows.E[k]) @ y

@@ -2,9 +2,9 @@
 
 The epigraph of an atom consists of rows T t + E e + ... in K, with its value t and its argument e. The multipliers z of
 these rows give the slopes -E'z / T'z of the atom, which are then replaced by the nearest slopes that a minorant can
-have (`Atom.conjugate`). If T'z vanishes, the slopes of the atom at the point are used. For an atom with an auxiliary
-column t, T'z is computed from the other rows of t, which contain the weight that the declared rows give to the atom: at
-the edge of a domain the weight may be 1e-10 and the slope 1e10.
+have (`Atom.conjugate`). If T'z vanishes, the slopes of the atom at the point are used. If t is an auxiliary column,
+T'z is computed from the objective and the other rows that contain t: it is the weight that they give to the atom. This
+is more accurate, because at the edge of a domain the weight may be 1e-10 and the slope 1e10.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _square_minorants(lowering: Lowering, values: LeafValues) -> Minorants:
     minorants: Minorants = {}
     for leaf, _ in lowering.program.objective.terms:
         if isinstance(leaf, Atom) and leaf.is_quadratic and not has_affine_argument(leaf):
-            minorants[leaf] = nearest_minorant(leaf, leaf.slopes(values.argument(leaf), leaf.segments))
+            minorants[leaf] = nearest_minorant(leaf, leaf.slopes(values.argument_values(leaf), leaf.segments))
     return minorants
 
 
@@ -116,7 +116,7 @@ def _multiplier_minorant(
     if function is None:
         at, e = atom.segments, None
         if (heights <= tiny).any():
-            e = atom.nearest(values.argument(atom), at)
+            e = atom.nearest(values.argument_values(atom), at)
         own = np.zeros(slopes.size) if e is None else atom.slopes(e, at)
         known = heights[at.run_of_entry] > tiny
         return nearest_minorant(atom, np.where(known, slopes / np.where(known, heights[at.run_of_entry], 1.0), own))

@@ -34,7 +34,10 @@ class Outcome:
     """Values of the form at the point."""
     certificate: Certificate | None
     bound: float | None
-    """Proved lower bound on the minimised objective; None if there is none."""
+    """Lower bound on the minimised objective; None if there is none.
+
+    If the certificate holds, it is the bound of the certificate, otherwise that of the solver.
+    """
     message: str = ""
     polished: Certificate | None = None
     """Certificate before polishing, if polishing improved the point."""
@@ -42,7 +45,7 @@ class Outcome:
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     rebuilds: int = 0
-    """Number of times that the solver's model was built from scratch."""
+    """Number of times that the solver's model was built again."""
     log: str = ""
     inertia: Inertia | None = None
     contradiction: Contradiction | None = None

@@ -35,30 +35,30 @@ class LeafValues:
 
     def value(self, expression: Expression) -> Vector:
         """Evaluate an expression."""
-        return expression.evaluate(self.leaf)
+        return expression.evaluate(self.leaf_values)
 
     def objective(self) -> float:
         """Evaluate the declared objective, in its declared sense."""
         return float(self.value(self._lowering.program.objective)[0])
 
-    def argument(self, atom: Atom) -> Vector:
+    def argument_values(self, atom: Atom) -> Vector:
         """Evaluate the argument of an atom, and cache it."""
         known = self._inner.get(atom)
         if known is None:
-            known = self._inner[atom] = self._evaluate_argument(atom)
+            known = self._inner[atom] = self._compute_argument(atom)
         return known
 
-    def _evaluate_argument(self, atom: Atom) -> Vector:
+    def _compute_argument(self, atom: Atom) -> Vector:
         """Evaluate the argument of an atom."""
         if not has_affine_argument(atom):
             return self.value(atom.argument)
         rows = self._lowering.affine.affine_argument(atom)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
-    def leaf(self, leaf: Leaf) -> Vector:
+    def leaf_values(self, leaf: Leaf) -> Vector:
         """Return the values of a leaf: a variable, a parameter, an evaluation of a function, or an atom."""
         if isinstance(leaf, Atom):
-            return self.atom(leaf)
+            return self.atom_values(leaf)
         if leaf.is_parameter:
             return leaf.current_value()
         if isinstance(leaf, Variable):
@@ -66,10 +66,10 @@ class LeafValues:
         rows, _ = self._lowering.affine.separate_atoms(leaf)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
-    def atom(self, atom: Atom) -> Vector:
+    def atom_values(self, atom: Atom) -> Vector:
         """Evaluate an atom."""
         if atom.function is None:
-            return atom.value(self.argument(atom), atom.segments)
+            return atom.value(self.argument_values(atom), atom.segments)
         assert isinstance(atom, RadialAtom)
         return atom.profile(np.sqrt(np.array([self._norm_squared(atom.function)])))
 
@@ -77,7 +77,7 @@ class LeafValues:
         """Return the minorant that touches an atom at the point."""
         function = atom.function
         if function is None:
-            return tangent(atom, self.argument(atom))
+            return tangent(atom, self.argument_values(atom))
         assert isinstance(atom, RadialAtom)
         place = self._lowering.affine.free_function_index(function)
         direction = self.function_values(function) if place is None else self._point.coefficients[place]
@@ -86,10 +86,10 @@ class LeafValues:
         return Minorant(row_vector(slope * direction / (radius[0] or 1.0)), value - slope * radius)
 
     def function_values(self, function: Function) -> Vector:
-        """Return the vector that the slopes of a minorant of ||f|| multiply.
+        """Return the vector by which the slopes of a minorant of ||f|| are multiplied.
 
-        It consists of the values of f at all its points. For a function with a dictionary and coefficients a, it is B
-        a, where B is a matrix with ||B a|| = ||f||.
+        For a function f without a dictionary, the vector consists of the values of f at all its points. For a function
+        with a dictionary and coefficients a, it is B a, where B is a matrix with ||B a|| = ||f||.
         """
         place = self._lowering.affine.free_function_index(function)
         if place is not None:

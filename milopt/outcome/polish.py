@@ -27,23 +27,23 @@ from milopt.cones import ZERO
 
 MAX_DENSE_SIZE = 3000
 """Largest size of a KKT system that is factorised densely."""
-REGULARISATION = 1e-9
+RELATIVE_REGULARISATION = 1e-9
 """Value added to both diagonals of a KKT matrix, relative to the largest diagonal entry of P."""
 MAX_LEAST_SQUARES_SIZE = 700
 """Largest size of a KKT system that is solved by least squares; its eigenvectors take a fraction of a second."""
 SINGULARITY_TOLERANCE = 1e-12
 """Share of the largest eigenvalue of a KKT matrix up to which an eigenvalue counts as 0."""
 
-Solve = Callable[[Vector], Vector]
+KktSolve = Callable[[Vector], Vector]
 """Function that solves the KKT system for one right-hand side."""
-Factorisation = Callable[[StandardForm, sp.csr_array, Index], Solve]
-"""Function that returns a `Solve` for the active rows F and the free columns of a program."""
+Factorisation = Callable[[StandardForm, sp.csr_array, Index], KktSolve]
+"""Function that returns a `KktSolve` for the active rows F and the free columns of a program."""
 
 
-def polish(form: StandardForm, x: Vector, z: Vector, by: Factorisation) -> tuple[Vector, Vector]:
-    """Return a refined point (x, z), or the same point if there is no free column and no active row.
+def polish(form: StandardForm, x: Vector, z: Vector, factorise: Factorisation) -> tuple[Vector, Vector]:
+    """Return the refined point (x, z); the same point if the guess has no free column and no active row.
 
-    `by` factorises the KKT system: `factorise_regularised` or `factorise_least_squares`.
+    `factorise` factorises the KKT system: `factorise_regularised` or `factorise_least_squares`.
     """
     slack = form.F @ x + form.g
     reduced = form.P.times(x) + form.q - form.F.T @ z
@@ -57,7 +57,7 @@ def polish(form: StandardForm, x: Vector, z: Vector, by: Factorisation) -> tuple
     if free.size + rows.size == 0:
         return x, z
     start = np.where(fixed, np.where(at_upper, form.upper, form.lower), x)
-    return _refine(form, start, np.where(active, z, 0.0), free, rows, by)
+    return _refine(form, start, np.where(active, z, 0.0), free, rows, factorise)
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ def _refine(
     z: Vector,
     free: Index,
     rows: Index,
-    by: Factorisation,
+    factorise: Factorisation,
 ) -> tuple[Vector, Vector]:
     """Apply Newton steps to P x + q = F'z (free columns) and F x + g = 0 (active rows), with one factorisation.
 
-    The iteration stops when the residual no longer decreases by a tenth, or after 12 steps. The best point is returned.
+    The iteration stops when a step no longer reduces the residual by a tenth, or after 12 steps. Return the best point.
     `free` and `rows` are the indices of the free columns and of the active rows.
     """
     F = sp.csr_array(form.F[rows][:, free])
     n = free.size
-    solve = by(form, F, free)
+    solve = factorise(form, F, free)
     x, z = x.copy(), z.copy()
     best, size = (x.copy(), z.copy()), np.inf
     for _ in range(12):
@@ -133,14 +133,14 @@ def _refine(
     return best
 
 
-def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
+def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolve:
     """Return a function that solves systems with [[P + delta I, F'], [F, -delta I]], factorised once.
 
     P is restricted to the free columns. F has the active rows and the free columns. The last part of a solution is the
     step of -z.
     """
     m, n = F.shape
-    delta = REGULARISATION * max(1.0, float(np.max(np.abs(form.P.diagonal), initial=0.0)))
+    delta = RELATIVE_REGULARISATION * max(1.0, float(np.max(np.abs(form.P.diagonal), initial=0.0)))
     if n + m <= MAX_DENSE_SIZE:
         from scipy.linalg import lu_factor, lu_solve
 
@@ -158,7 +158,7 @@ def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> S
     return lambda b: np.asarray(factorised.solve(b))
 
 
-def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> Solve:
+def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolve:
     """Return a function for minimum-norm least-squares solutions of [[P, F'], [F, 0]], with P of the free columns.
 
     A system larger than `MAX_LEAST_SQUARES_SIZE` is factorised by `factorise_regularised` instead.

@@ -106,7 +106,7 @@ class Step:
     objective : float
         Objective of the declared program at the point of this step.
     bound : float or None
-        Proved bound on the optimum; None if the scheme has none.
+        Bound on the optimum; None if the scheme has none.
     certificate : Certificate or None
         Certificate of the convex subproblem of this step.
     seconds : float
@@ -167,7 +167,8 @@ class Result:
         Objective of the declared program at the point. Without a point, inf or -inf if the program is infeasible or
         unbounded, and nan otherwise.
     bound : float or None
-        Proved bound on the optimum: from below for a minimisation, from above for a maximisation.
+        Bound on the optimum: from below for a minimisation, from above for a maximisation. For an integer program, and
+        for a point that is not certified, it may be the solver's own bound, which milopt cannot check.
     values : mapping of str to ndarray
         Values of the variables.
     functions : mapping of str to FittedFunction
@@ -191,7 +192,7 @@ class Result:
     polished : Certificate or None, default=None
         Certificate before polishing, if polishing improved the point.
     rebuilds : int, default=0
-        Number of times that the solver's model was built from scratch.
+        Number of times that the solver's model was built again.
     log : str, default=""
         Log of the solver, if `verbose` was set.
     witnesses : mapping of str to ndarray
@@ -416,9 +417,10 @@ class Result:
             ended = f"{self.program.name!r} ended as {self.termination} by {self.solver}"
             raise UncertifiedError(f"{ended}, without a point to evaluate an expression at. {self.message}".strip())
         expression = self.program.core.as_own_expression(expression, "the expression to evaluate")
-        return expression.evaluate(self._leaf).reshape(shape)
+        return expression.evaluate(self._evaluate_leaf).reshape(shape)
 
-    def _leaf(self, leaf: Leaf) -> Vector:
+    def _evaluate_leaf(self, leaf: Leaf) -> Vector:
+        """Return the values of a leaf (a variable, a parameter, a function evaluation or an atom) at the point."""
         if isinstance(leaf, Variable):
             if leaf.name not in self.values:
                 raise DeclarationError(f"Variable {leaf.name!r} was declared after this result; solve again.")
@@ -427,7 +429,7 @@ class Result:
             return self.functions[leaf.function.name](leaf.points)
         if isinstance(leaf, Atom):
             if leaf.function is None:
-                return leaf.value(leaf.argument.evaluate(self._leaf), leaf.segments)
+                return leaf.value(leaf.argument.evaluate(self._evaluate_leaf), leaf.segments)
             assert isinstance(leaf, RadialAtom)
             return leaf.profile(np.sqrt(np.array([max(0.0, self.functions[leaf.function.name].norm_squared)])))
         if isinstance(leaf, Parameter) and leaf.name in self.parameters:

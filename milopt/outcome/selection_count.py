@@ -22,7 +22,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.kernel import Kernel
 
 DIMENSION_TOLERANCE = 1e-10
-"""Squared length, relative to R^2, below which a difference counts as spanned by the directions found so far.
+"""A difference is neglected if its squared length beyond the directions found so far is below this, relative to R^2.
 
 Neglecting differences of this length changes no maximum of a function in a ball of radius Lam by more than 1e-5 Lam R.
 """
@@ -56,7 +56,7 @@ def count_selections(kernel: Kernel, bags: Bags) -> SelectionCount:
     """
     sizes = bags.sizes.astype(float)
     product, count = float(np.log(sizes).sum()), int(sizes.sum())
-    counts = ln_cells(int((sizes * (sizes - 1) / 2).sum()), count - len(bags))
+    counts = ln_cell_counts(int((sizes * (sizes - 1) / 2).sum()), count - len(bags))
     useful = min(int(np.searchsorted(counts, product)), counts.size - 1)
     max_dimension = min(useful, int(sqrt(MAX_MULTIPLICATIONS / count)))
     q = within_bag_dimension(kernel, bags, max_dimension)
@@ -72,10 +72,11 @@ def count_selections(kernel: Kernel, bags: Bags) -> SelectionCount:
     )
 
 
-def ln_cells(hyperplanes: int, max_dimension: int) -> Floats:
+def ln_cell_counts(hyperplanes: int, max_dimension: int) -> Floats:
     """Return ln(2 sum_{k<q} C(P - 1, k)) for q = 0, ..., max_dimension, with P = `hyperplanes`.
 
-    It is the logarithm of the largest number of cells of P hyperplanes through 0 in R^q; one cell if P or q is 0.
+    Entry q is the logarithm of the largest number of cells into which P hyperplanes through 0 divide R^q; there is one
+    cell if P or q is 0.
     """
     k = np.arange(1, min(max_dimension, hyperplanes))
     binomials = np.concatenate([[0.0], np.cumsum(np.log((hyperplanes - k) / k))])

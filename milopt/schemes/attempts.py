@@ -32,7 +32,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 PROVED_TERMINATIONS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-"""Terminations without a point that milopt has proved, so that no other solver needs to be tried."""
+"""Terminations without a point that a result has only after a check, so that no other solver needs to be tried."""
 
 
 class Attempts:
@@ -98,7 +98,8 @@ class Attempts:
     def may_continue(self) -> bool:
         """Return True if another solver may improve on the last attempt and time is left.
 
-        False if the last attempt was successful, proved that there is no optimum, or ended at the scheme's own limit.
+        Return False if the last attempt was successful, proved that there is no optimum, or ended at a limit of the
+        scheme itself.
         """
         last = self._attempts[-1]
         if (
@@ -120,7 +121,7 @@ class Attempts:
         solvers = supporting_solvers(checker, self._options, after)
         while True:
             began = seconds_without_jit()
-            with deadline(self._clock.left()):
+            with deadline(self._clock.seconds_left()):
                 solver = next(solvers, None)
             self._clock.work.build += seconds_without_jit() - began
             if solver is None:
@@ -133,12 +134,12 @@ class Attempts:
         return self._best is not None
 
     def record(self, result: Result, seconds: float) -> bool:
-        """Record a result; return True if no other solver is needed: it is certified, infeasible or unbounded."""
+        """Record a result; return True if no other solver is needed, as it is certified, infeasible or unbounded."""
         self._attempts.append(make_attempt(result, seconds))
         self._best, self._last = _better_result(self._best, result), result
         return result.point is PointStatus.CERTIFIED or result.termination in PROVED_TERMINATIONS
 
-    def best(self) -> Result:
+    def best_result(self) -> Result:
         """Return the best result with all attempts and their time; raise the last failure if there is no result."""
         if self._best is None:
             assert self._failure is not None
@@ -168,21 +169,21 @@ def warn_if_late(solver: Solver, options: Options) -> None:
 
 
 def _better_result(old: Result | None, new: Result) -> Result:
-    """Return the result of the higher rank; between equal ranks, the one with the smaller residuals.
+    """Return the result of the higher rank (`_result_rank`); of equal ranks, the one with the smaller residuals.
 
-    Between equal ranks, the old result is kept if one of the two has no certificate.
+    If the ranks are equal and one of the two has no certificate, the old result is returned.
     """
     if old is None:
         return new
-    if _rank(new) != _rank(old):
-        return new if _rank(new) > _rank(old) else old
+    if _result_rank(new) != _result_rank(old):
+        return new if _result_rank(new) > _result_rank(old) else old
     if new.certificate is None or old.certificate is None:
         return old
     return new if new.certificate.worst < old.certificate.worst else old
 
 
-def _rank(result: Result) -> int:
-    """Return the rank: infeasible or unbounded 4, certified 3, feasible 2, no feasible point 1 (0 after an error)."""
+def _result_rank(result: Result) -> int:
+    """Return 4 if infeasible or unbounded, 3 if certified, 2 if feasible, 1 if not feasible, 0 after an error."""
     if result.termination in PROVED_TERMINATIONS:
         return 4
     if result.point is PointStatus.NONE:

@@ -1,8 +1,8 @@
 """`auto`: the installed solvers that support a program, in the order of their ranks.
 
-Every registered solver ranks itself (`Solver.rank`) by the declared blocks; nothing is lowered for that. Beginning with
-the best rank, it is then checked whether a solver is installed and supports the program, for no more solvers than
-needed. With a time limit, solvers that may exceed it come after those that keep it.
+Every registered solver ranks itself (`Solver.rank`) by the declared blocks; nothing is lowered for the ranking. Solvers
+are then checked one by one, beginning with the best rank, until one is found that is installed and supports the
+program. If there is a time limit, solvers that may exceed it come after those that keep it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def supporting_solvers(checker: SupportChecker, options: Options, after: Solver 
     rest = order if after is None or after.name not in names else order[1 + names.index(after.name) :]
     found_any = False
     for solver in rest:
-        if solver.availability().installed and checker.supports(solver):
+        if solver.availability().installed and checker.is_supported_by(solver):
             found_any = True
             yield solver
     if not found_any and after is None:
-        reasons = "; ".join(f"{solver.name}: {_reason(solver, checker)}" for solver in order)
+        reasons = "; ".join(f"{solver.name}: {_exclusion_reason(solver, checker)}" for solver in order)
         raise UnsupportedError(f"No installed solver supports {checker.name!r} ({reasons}).")
 
 
@@ -58,8 +58,8 @@ def resolve_solver(solver: str | Solver, program: Program, prices: int = 0) -> S
     return automatic_solver(program, prices) if solver == "auto" else registry.require_solver(solver)
 
 
-def _reason(solver: Solver, checker: SupportChecker) -> str:
-    """Return why a solver does not support a program or is not available."""
+def _exclusion_reason(solver: Solver, checker: SupportChecker) -> str:
+    """Return why a solver is not available or does not support a program, in words."""
     status = solver.availability()
     if not status.installed:
         return f"not installed ({status.install or status.reason})"

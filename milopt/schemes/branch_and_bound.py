@@ -1,10 +1,10 @@
 """Branch and bound over witnesses: each node fixes the witnesses of some bags and leaves those of the others open.
 
-The witness of a bag is the instance whose value replaces the bag's maximum. The rows of an open bag are left out (in
-the objective its maximum is replaced by an upper bound, its ceiling), so the optimum of a node is a lower bound for all
-choices of the open witnesses. At the node's point, the bag whose row is violated most is
-branched on, with one child per instance. Fixing all witnesses at the argmax of their bags gives a restriction of the
-program, whose optimum is an upper bound.
+The witness of a bag is the instance whose value replaces the bag's maximum. The rows of an open bag (a bag without a
+witness) are left out, and in the objective its maximum is replaced by an upper bound, its ceiling. So the optimum of a
+node is a lower bound for all choices of the open witnesses. A node is branched on the bag whose row is violated most at
+the node's point, with one child per instance of the bag. If all witnesses are fixed at the argmax of their bags, the
+program is restricted, and its optimum is an upper bound.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SearchResult:
     index: Selections
     """Witnesses of the best point: for each maximum, one instance index per bag."""
     bound: float
-    """Proved lower bound on the optimal value."""
+    """Lower bound on the optimal value, from certified solves or from a solver's integer search."""
     ended: Termination = Termination.OPTIMAL
     end_reason: str = "The search ended"
     """Why the search ended, as the beginning of a message."""
@@ -52,8 +52,8 @@ class _Node:
     open: int
     """Number of bags without a witness.
 
-    Of two nodes with equal bounds the deeper one comes first. Otherwise a search of an unbounded program would visit
-    all nodes before its first leaf.
+    Of two nodes with equal bounds, the one with fewer such bags (the deeper one) comes first. Otherwise a search of an
+    unbounded program would visit all inner nodes before its first leaf.
     """
     order: int
     index: Selections = field(compare=False)
@@ -75,7 +75,7 @@ class BranchAndBound:
                 self._needed[side.atom][side.witness] = True
         self._tried_selections: set[bytes] = set()
         self._unproved_bound = np.inf
-        """Smallest bound of a node that could not be proved, so that its subtree was not searched."""
+        """Smallest bound of a node with all witnesses fixed whose solve was not certified; inf if there is none."""
         self._unbounded = False
         self.totals = Totals()
         self.best: Outcome | None = None
@@ -97,7 +97,7 @@ class BranchAndBound:
             while heap and not self._unbounded:
                 node = heapq.heappop(heap)
                 bound = max(bound, node.bound)
-                if self._is_closed(node.bound):
+                if self._can_prune(node.bound):
                     break
                 if clock.is_over() or nodes >= self.max_nodes:
                     heapq.heappush(heap, node)
@@ -105,7 +105,7 @@ class BranchAndBound:
                     end_reason = clock.end_reason() if clock.is_over() else f"Limit of {self.max_nodes} nodes"
                     break
                 nodes += 1
-                for child in self._expand(node, clock):
+                for child in self._expand_node(node, clock):
                     left = sum(int((index < 0).sum()) for index in child[1].values())
                     heapq.heappush(heap, _Node(child[0], left, next(order), child[1]))
                 yield Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed())
@@ -121,12 +121,12 @@ class BranchAndBound:
         bound = min(bound, self._unproved_bound, self.best_value)
         return SearchResult(self.best, self.best_index, bound, ended, end_reason, self.totals)
 
-    def _is_closed(self, bound: float) -> bool:
-        """Return True if a node with this bound can improve on the best point by a tenth of the tolerance at most."""
+    def _can_prune(self, bound: float) -> bool:
+        """Return True if a node with this bound can improve on the best point at most by a tenth of the tolerance."""
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
 
-    def _expand(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:
-        """Solve the relaxation of a node; return (bound, witnesses) of each child, none if nothing is left to search.
+    def _expand_node(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:
+        """Solve the relaxation of a node; return (bound, witnesses) of each child, or no children if none are needed.
 
         The program with all witnesses at the argmax of the node's point is solved too, for an upper bound.
         """
@@ -135,29 +135,31 @@ class BranchAndBound:
         self.totals.add(outcome)
         if outcome.termination is Termination.INFEASIBLE:
             return []
-        is_leaf = self._first_open(node.index) is None
+        is_leaf = self._first_open_bag(node.index) is None
         if is_leaf and outcome.termination is Termination.UNBOUNDED:
             self._mark_unbounded()
             return []
         bound = max(node.bound, self._proved_bound(outcome))
         if is_leaf and outcome.status is not PointStatus.CERTIFIED:
             self._unproved_bound = min(self._unproved_bound, bound)
-        if self._is_closed(bound):
+        if self._can_prune(bound):
             return []
         branch: tuple[SelectionAtom, int] | None
         if outcome.point is None:
-            branch = self._first_open(node.index)
+            branch = self._first_open_bag(node.index)
         else:
             values = PointValues(self.session.lowering, outcome)
             full = {
-                atom: np.where(node.index[atom] >= 0, node.index[atom], atom.segments.argmax(values.argument(atom)))
+                atom: np.where(
+                    node.index[atom] >= 0, node.index[atom], atom.segments.argmax(values.argument_values(atom))
+                )
                 for atom in self.atoms
             }
-            branch = self._most_violated(node.index, values)
+            branch = self._most_violated_bag(node.index, values)
             self._solve_restriction(full, clock)
         if branch is None:
-            branch = self._first_open(node.index)
-        if branch is None or self._unbounded or self._is_closed(bound):
+            branch = self._first_open_bag(node.index)
+        if branch is None or self._unbounded or self._can_prune(bound):
             return []
         atom, bag = branch
         children = []
@@ -179,7 +181,7 @@ class BranchAndBound:
         return -np.inf
 
     def _solve_restriction(self, index: Selections, clock: Clock) -> None:
-        """Solve the program with these witnesses; keep the optimum if it is certified and the best so far.
+        """Solve the program with all witnesses fixed; keep the optimum if it is certified and the best so far.
 
         A choice of witnesses that was tried before is not solved again.
         """
@@ -198,10 +200,10 @@ class BranchAndBound:
         if value < self.best_value:
             self.best, self.best_value, self.best_index = outcome, value, dict(index)
 
-    def _most_violated(self, index: Selections, values: PointValues) -> tuple[SelectionAtom, int] | None:
-        """Return the open bag, as (maximum, index), whose omitted row is violated most at a point; None if all hold.
+    def _most_violated_bag(self, index: Selections, values: PointValues) -> tuple[SelectionAtom, int] | None:
+        """Return the open bag, as (maximum, index), whose omitted row is violated most; None if all omitted rows hold.
 
-        Only constraints are considered. A maximum in the objective has no row, so `_first_open` chooses its bag.
+        Only constraints are considered. A maximum in the objective has no row, so `_first_open_bag` chooses its bag.
         """
         worst, branch = 0.0, None
         program = self.session.program
@@ -219,7 +221,7 @@ class BranchAndBound:
                         worst, branch = float(row_value[rows[k]]), (leaf, int(bags[k]))
         return branch
 
-    def _first_open(self, index: Selections) -> tuple[SelectionAtom, int] | None:
+    def _first_open_bag(self, index: Selections) -> tuple[SelectionAtom, int] | None:
         """Return the first bag, as (maximum, index), that needs a witness and has none; None if there is none."""
         for atom in self.atoms:
             left = np.flatnonzero((index[atom] < 0) & self._needed[atom])

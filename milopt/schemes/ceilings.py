@@ -1,7 +1,8 @@
-"""Smallest and largest value of each instance inside a `bag_max`, by one convex solve per instance.
+"""Bounds on the value of each instance inside a `bag_max`, by one convex solve per instance and bound.
 
-The solves are over the convex part of the program (without the rows that need a witness, that is, rows with an atom on
-its non-convex side). If one solve proves no bound, the ranges of all instances of that maximum are infinite.
+The solves are over the convex part of the program: all rows but those that need a witness, that is, rows with an atom
+on its non-convex side. If one of the solves for a maximum proves no bound, all instances of that maximum get infinite
+bounds.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ CUTOFF_MARGIN = 1e-3
 Without it, the known point could violate the cutoff by rounding.
 """
 RANGE_TOLERANCE = 1e-5
-"""Tolerance of the solves that compute wide ranges."""
+"""Smallest tolerance of the solves that compute widened ranges."""
 RANGE_MARGIN = 1e-3
-"""Margin by which wide ranges are extended, relative to 1 + their size."""
+"""Margin by which each end of a range is moved outwards, relative to 1 + its size."""
 Ranges: TypeAlias = dict[SelectionAtom, tuple[Vector, Vector]]
-"""For each maximum, the smallest and the largest value of each of its instances."""
+"""For each maximum, lower and upper bounds on the values of its instances."""
 
 
-def ceilings(
+def objective_ceilings(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
 ) -> dict[Atom, Vector]:
     """Return, for each maximum that needs a witness in the objective, an upper bound per bag; inf if none is proved."""
@@ -48,7 +49,7 @@ def ceilings(
     tops: dict[Atom, Vector] = {}
     for atom in atoms:
         if atom in needed:
-            high = _extremes(program, atom, solver, options, clock, +1.0)
+            high = _extreme_values(program, atom, solver, options, clock, +1.0)
             tops[atom] = atom.segments.max(high)
     return tops
 
@@ -56,35 +57,37 @@ def ceilings(
 def instance_ranges(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
 ) -> Ranges:
-    """Return, for each maximum, the smallest and largest value of each instance; infinite if they are not proved."""
+    """Return, for each maximum, lower and upper bounds on the value of each instance; infinite if none are proved."""
     ranges: Ranges = {}
     for atom in atoms:
-        low, high = (_extremes(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
+        low, high = (_extreme_values(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
         ranges[atom] = (low, high)
     return ranges
 
 
-def wide_ranges(program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock) -> Ranges:
-    """Return, for each maximum, numbers slightly beyond the smallest and largest value of each instance.
+def widened_ranges(
+    program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
+) -> Ranges:
+    """Return the ranges of `instance_ranges`, computed with a larger tolerance and then extended by a margin.
 
     Conic solves are not always accurate to `tolerance`. The ranges need not be tight, so a larger tolerance is used.
     """
     loose = replace(options, tolerance=max(options.tolerance, RANGE_TOLERANCE))
     ranges = instance_ranges(program, atoms, solver, loose, clock)
-    return {atom: (low - _margin(low), high + _margin(high)) for atom, (low, high) in ranges.items()}
+    return {atom: (low - _range_margins(low), high + _range_margins(high)) for atom, (low, high) in ranges.items()}
 
 
-def _margin(values: Vector) -> Vector:
-    """Return, for each end of a range, the margin by which it is extended."""
+def _range_margins(values: Vector) -> Vector:
+    """Return the margins by which ranges with these ends are extended."""
     return np.asarray(RANGE_MARGIN * (1.0 + np.abs(values)))
 
 
-def _extremes(
+def _extreme_values(
     program: Program, atom: SelectionAtom, solver: Solver, options: Options, clock: Clock, sign: float
 ) -> Vector:
-    """Return sign * sup(sign * e_p) for every instance p, where e_p is its value inside the maximum.
+    """Return bounds on the value e_p of every instance p inside the maximum: upper if `sign` is 1, lower if it is -1.
 
-    All entries are sign * inf if some solve proves no bound or the time is over.
+    The bounds are dual values of certified solves. All are sign * inf if a solve is not optimal or the time is over.
     """
     count = atom.argument.size
     result = np.full(count, sign * np.inf)
@@ -127,7 +130,7 @@ def convex_part(program: Program) -> Program:
     convex.variables, convex.functions = dict(program.variables), dict(program.functions)
     convex.parameters = dict(program.parameters)
     for name, constraint in program.constraints.items():
-        rows = ~witness_rows(constraint)
+        rows = ~needs_witness_by_row(constraint)
         expression: Expression = constraint.expression
         if not rows.all():
             expression = expression[np.flatnonzero(rows)] if rows.any() else as_expression(np.zeros(0))
@@ -136,8 +139,8 @@ def convex_part(program: Program) -> Program:
     return convex
 
 
-def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
-    """Return, for each row of a constraint, whether it contains an atom on its non-convex side.
+def needs_witness_by_row(constraint: Constraint) -> npt.NDArray[np.bool_]:
+    """Return one boolean per row of a constraint: True if the row contains an atom on its non-convex side.
 
     Atoms inside other atoms count too.
     """
@@ -146,14 +149,15 @@ def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
         if isinstance(leaf, Atom):
             signs = signs_of(leaf, coefficient)
             needs = sp.csr_array(
-                ((signs.data > 0) | has_other_side_inside(leaf), signs.indices, signs.indptr), shape=signs.shape
+                ((signs.data > 0) | contains_atom_on_nonconvex_side(leaf), signs.indices, signs.indptr),
+                shape=signs.shape,
             )
             rows |= np.asarray(needs @ np.ones(needs.shape[1])) > 0
     return rows
 
 
-def has_other_side_inside(atom: Atom) -> bool:
-    """Return True if an atom, used on its convex side, has an atom inside that is then on its non-convex side."""
+def contains_atom_on_nonconvex_side(atom: Atom) -> bool:
+    """Return True if an atom, when it is on its convex side, contains an atom on its non-convex side."""
     return not has_affine_argument(atom) and any(
         side.witness.size for side in expression_sides("", atom.argument, argument_directions(atom, ABOVE))
     )

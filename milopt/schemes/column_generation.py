@@ -1,12 +1,12 @@
 """Column generation: solve the master over the columns found so far, price new columns at its solution, repeat.
 
 A column is a weak learner, with one value per training bag and one row in the master. The prices are the variables of
-the master at whose values the oracles search for columns. The master over some of its rows gives a lower bound. The
-value of an oracle at some prices is the value that the master must have so that the row of the oracle's column holds
-there. If the oracle proves a bound on the value of all columns, that is an upper bound on the optimum. The run ends
-when no column is violated by more than a fraction of the objective: as `optimal` if the bounds meet, as `stationary` if
-the oracle found no violated column (a local oracle is first run from several starting points). At a limit the best
-ensemble is kept.
+the master at whose values the oracles search for columns. The optimum of the master over the rows so far is a lower
+bound. The value of a column at given prices is the objective value that the master needs so that the row of the column
+holds at these prices. An oracle searches for the column with the largest value. If it proves a bound on the values of
+all columns, that bound is an upper bound on the optimum. The run ends when no column is violated by more than a
+fraction of the objective: as `optimal` if the two bounds meet, as `stationary` if the oracles found no violated column
+(local oracles are first run from several starting points). At a limit the last ensemble is kept.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from milopt.declaration.checks import check_open_fraction
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
-from milopt.outcome.assembly import assemble
+from milopt.outcome.assembly import assemble_result
 from milopt.outcome.result import Result
-from milopt.schemes.generation import Generation
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.generation import GenerationRun
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
 from milopt.schemes.steps import final_status
 from milopt.solving.clock import Clock
@@ -34,7 +34,7 @@ from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
 DEFAULT_TOLERANCE = 1e-4
-"""Default relative violation below which a column is not added; local oracles miss columns with larger violations."""
+"""Default relative violation below which a column is not added; local oracles miss larger violations than this."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +137,14 @@ class ColumnGeneration(Scheme):
         pricings: list[Pricing] = []
         try:
             for oracle in problem.oracles:
-                pricings.append(oracle_pricing(problem, oracle, self.oracle or solver, options))
+                pricings.append(choose_oracle_pricing(problem, oracle, self.oracle or solver, options))
             result = yield from self._generate(problem, solver, pricings, options, clock)
         finally:
             for pricing in pricings:
                 pricing.close()
         names = list(dict.fromkeys(name for pricing in pricings for name in pricing.solvers))
         shown = result.solver if names == [result.solver] else f"master={result.solver},oracle={'+'.join(names)}"
-        message = " ".join(part for part in (result.message, *_fallbacks(pricings)) if part)
+        message = " ".join(part for part in (result.message, *_fallback_messages(pricings)) if part)
         return replace(result, solver=shown, message=message)
 
     def run_with(
@@ -184,10 +184,12 @@ class ColumnGeneration(Scheme):
         """Generate columns in a session of the master, and return the result."""
         problem.remove_rows()
         with StepSession(problem.master, solver, options) as session:
-            generation = Generation(problem, session, pricings, self, clock, self._tolerance(problem, options))
+            generation = GenerationRun(
+                problem, session, pricings, self, clock, self._violation_tolerance(problem, options)
+            )
             ended, message = yield from generation.run()
             last = generation.outcome
-            result = assemble(
+            result = assemble_result(
                 session.lowering,
                 session.spaces,
                 generation.totals.apply_to(last),
@@ -203,7 +205,7 @@ class ColumnGeneration(Scheme):
             objective = result.objective if generation.last_master is not None else float("nan")
             return replace(result, program=problem, objective=objective, ensemble=generation.ensemble())
 
-    def _tolerance(self, problem: SemiInfinite, options: Options) -> float:
+    def _violation_tolerance(self, problem: SemiInfinite, options: Options) -> float:
         """Return the tolerance of violations: the one that was set, or the default for the problem's oracles."""
         if self.tolerance is not None:
             return self.tolerance
@@ -211,18 +213,19 @@ class ColumnGeneration(Scheme):
         return min(DEFAULT_TOLERANCE, options.tolerance) if is_exact else DEFAULT_TOLERANCE
 
 
-def _fallbacks(pricings: Sequence[Pricing]) -> list[str]:
-    """Return a sentence for each pair of solvers of which the second replaced the first at some prices."""
+def _fallback_messages(pricings: Sequence[Pricing]) -> list[str]:
+    """Return a sentence for each pricing solver that failed at some prices, with the solver that replaced it there."""
     counts: Counter[tuple[str, ...]] = Counter()
     for pricing in pricings:
         counts[pricing.solvers] += pricing.fallbacks
     return [
-        f"The oracle's own algorithm ({names[0]}) failed at {_format_count(count)}; {names[-1]} solved its program."
+        f"The oracle's own algorithm ({names[0]}) failed at {_format_price_count(count)}; "
+        f"{names[-1]} solved its program."
         for names, count in counts.items()
         if count
     ]
 
 
-def _format_count(prices: int) -> str:
+def _format_price_count(prices: int) -> str:
     """Return "1 price" or "N prices"."""
     return "1 price" if prices == 1 else f"{prices} prices"

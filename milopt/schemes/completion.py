@@ -1,8 +1,8 @@
 """Completion: keep the functions of a point and the variables inside a `bag_max`, and re-optimise all other variables.
 
 The subproblem of an alternation sees one instance per bag, so its slacks may be too small for the whole bag. With the
-functions and all variables inside a `bag_max` fixed, a small convex program remains, the remaining program. Its optimum
-is the smallest (for a maximisation, the largest) declared objective with these functions and variables.
+functions and all variables inside a `bag_max` fixed, a small convex program remains, called the remaining program. Its
+optimum is the best declared objective that these functions and variables admit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Completion:
     values: dict[str, Vector]
 
 
-def complete(program: Program, values: PointValues, options: Options, clock: Clock) -> Completion | None:
+def complete_point(program: Program, values: PointValues, options: Options, clock: Clock) -> Completion | None:
     """Return the completion of a point: its functions and the variables inside a `bag_max` are kept.
 
     Return None if the solution of the remaining program is not certified, or if a row without any free variable does
@@ -63,25 +63,29 @@ def complete(program: Program, values: PointValues, options: Options, clock: Clo
     if separable is not None:
         return Completion(*separable)
     # Another solver may be used, so settings that are meant for one particular solver do not apply.
-    attempts = Attempts(rest, Direct(), replace(options, form="auto", extra={}), clock.extended(MIN_COMPLETION_SECONDS))
+    attempts = Attempts(
+        rest, Direct(), replace(options, form="auto", extra={}), clock.with_at_least(MIN_COMPLETION_SECONDS)
+    )
     attempts.try_automatic()
-    result = attempts.best()
+    result = attempts.best_result()
     if result.point is not PointStatus.CERTIFIED:
         return None
     return Completion(result.objective, dict(result.values))
 
 
 class Substitution:
-    """Substitution of a point's values for all leaves except parameters and variables of the remaining program."""
+    """Substitution of a point's values in expressions, except for parameters and the variables of `rest`."""
 
     def __init__(self, values: PointValues, rest: Program) -> None:
         self._values = values
         self._open = set(rest.variables.values())
 
     def apply(self, expression: Expression) -> Expression:
-        """Return the expression in the variables of the remaining program and in parameters.
+        """Return an expression of the declared program with the values of the point substituted.
 
-        An atom with such a variable inside is kept, with the values substituted in its argument.
+        Variables of the remaining program and parameters stay as they are. An atom whose argument contains a variable
+        of the remaining program stays an atom, with the values substituted in its argument. All other variables,
+        functions and atoms become constants.
         """
         constant = expression.constant.copy()
         terms: list[tuple[Leaf, Coefficient]] = []
@@ -91,5 +95,5 @@ class Substitution:
             elif isinstance(leaf, Atom) and leaf.function is None and self._open & set(leaves(leaf.argument)):
                 terms.append((leaf.of(self.apply(leaf.argument)), coefficient))
             else:
-                constant += coefficient.value() @ np.atleast_1d(self._values.leaf(leaf))
+                constant += coefficient.value() @ np.atleast_1d(self._values.leaf_values(leaf))
         return Expression(expression.shape, constant, terms)

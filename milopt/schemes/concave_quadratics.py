@@ -2,9 +2,8 @@
 
     e'We  =  ||B e||^2 - ||C e||^2,   B'B and C'C the parts of W with positive and with negative eigenvalues
 
-An objective may contain concave quadratics as long as the sum of all its quadratics is convex. Only if the sum is not
-convex, each quadratic that is not convex by itself is split, and its concave part becomes an atom on its non-convex
-side.
+If the sum of all quadratics of the objective is convex, nothing is split, even if some of them are concave. Otherwise
+each quadratic that is not convex by itself is split, and its concave part becomes an atom on its non-convex side.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def split_concave_quadratics(program: Program) -> Program:
     The program itself is returned if there is no such quadratic, or if the sum of all quadratics is convex.
     """
     objective = program.minimized_objective()
-    concave = [term for term in objective.terms if _is_concave_quadratic(*term)]
+    concave = [term for term in objective.terms if _is_nonconvex_quadratic(*term)]
     if not concave or _is_sum_convex(program):
         return program
     other_terms = [term for term in objective.terms if not any(term[0] is leaf for leaf, _ in concave)]
@@ -52,8 +51,8 @@ def split_concave_quadratics(program: Program) -> Program:
     return prepared
 
 
-def _is_concave_quadratic(leaf: Leaf, coefficient: Coefficient) -> bool:
-    """Return True for a quadratic term of an objective that can be split and is not convex by itself."""
+def _is_nonconvex_quadratic(leaf: Leaf, coefficient: Coefficient) -> bool:
+    """Return True if leaf * coefficient is a quadratic term that is not convex by itself and that can be split."""
     if not isinstance(leaf, Atom) or not has_affine_argument(leaf) or not stays_quadratic(leaf, coefficient):
         return False
     weights = _as_dense_vector(coefficient)
@@ -84,12 +83,12 @@ def _is_sum_convex(program: Program) -> bool:
 
 
 def _is_quadratic_term(leaf: Leaf, coefficient: Coefficient) -> bool:
-    """Return True if compilation keeps the term as a quadratic of the objective, without an epigraph."""
+    """Return True if leaf * coefficient is a term that compilation keeps as a quadratic, without an epigraph."""
     return isinstance(leaf, Atom) and has_affine_argument(leaf) and stays_quadratic(leaf, coefficient)
 
 
 def _split_quadratic(atom: Atom, weights: Vector) -> Expression:
-    """Return weights @ atom as a convex quadratic minus an atom that compilation does not keep as a quadratic.
+    """Return weights @ atom as a convex quadratic minus an atom, which compilation does not keep as a quadratic.
 
     For the squared norm of a function, whose weight is negative, the convex part is 0.
     """

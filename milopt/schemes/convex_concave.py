@@ -1,13 +1,19 @@
 """The convex-concave procedure: replace each atom on its non-convex side by a minorant at the point, solve, repeat.
 
-The minorant of a maximum is the value at its witness; that of any other atom is its tangent.
+The minorant of a maximum is the value at its witness; the minorant of any other atom is its tangent.
 
-The objective never increases, apart from rounding (see `descent`). The procedure ends at a fixed point (`stationary`:
-the last step is certified and the witnesses repeat), when the decrease is below tolerance, or at a limit. The best
-point is kept.
+The objective never increases, apart from rounding (see `descent`), and the point of the last certified step is kept.
+The procedure ends as
 
-If the first step is infeasible, `feasibility` searches for other witnesses. The result is `infeasible` only with a
-proof, and `stalled` without a point if no feasible point was found.
+    stationary  if the last step is certified and its point is stationary. If all atoms on their non-convex side are
+                maxima, it is enough that the witnesses repeat. Otherwise, and if the objective no longer decreases, the
+                KKT residual with the minorants at the point must be within the tolerance.
+    stalled     if the objective no longer decreases, but this residual is too large; or if a step is not certified
+    limit       after `max_steps` steps, or when the time is over
+
+If the first step has no point, it is repeated with tangents at other points. If all atoms on their non-convex side are
+maxima, `feasibility` searches for other witnesses instead. The result is `infeasible` only with a proof, and `stalled`
+without a point if no feasible point was found.
 """
 
 from __future__ import annotations
@@ -21,15 +27,15 @@ from milopt.compilation.status import Termination
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.program import Program
-from milopt.outcome.assembly import assemble
+from milopt.outcome.assembly import assemble_result
 from milopt.outcome.result import Result
 from milopt.schemes.descent import DescentResult, descend
 from milopt.schemes.direct import Direct
-from milopt.schemes.feasibility import NOT_FOUND_MESSAGE, Feasibility, find_feasible
+from milopt.schemes.feasibility import NOT_FOUND_MESSAGE, FeasibilityResult, find_feasible_witnesses
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
 from milopt.schemes.start import Start, starting_stand_in
 from milopt.schemes.steps import Totals, final_status, witnesses_by_name
-from milopt.schemes.tangents import check_slopes, flat_minorants, starting_tangents
+from milopt.schemes.tangents import check_slopes, starting_tangents, zero_placeholders
 from milopt.schemes.witness_choice import WitnessChooser
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -54,7 +60,9 @@ class ConvexConcave(Scheme):
     max_steps : int, default=100
         Maximum number of steps.
     relative_decrease : float, default=1e-9
-        The procedure ends when a step decreases the objective by no more than this fraction of it.
+        The objective counts as settled when a step decreases it by no more than this fraction of 1 + its size. The
+        procedure then ends; if not only maxima are replaced, it ends only if the point is stationary or neither the
+        objective nor the KKT residual decreases any more.
 
     Examples
     --------
@@ -123,15 +131,15 @@ class ConvexConcave(Scheme):
         check_slopes(others)
         start = program.start if self.start is None else self.start
         witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, start) for atom in maxima}
-        with StepSession(program, solver, options, witnesses=witnesses | flat_minorants(program, others)) as session:
+        with StepSession(program, solver, options, witnesses=witnesses | zero_placeholders(program, others)) as session:
             totals, choice = Totals(), WitnessChooser(program, maxima, options.tolerance)
             starts = starting_tangents(session, others, clock)
             if others:
                 session.set_witnesses(next(starts, {}))
             if any(isinstance(witness, Expression) for witness in witnesses.values()):
-                _enter_bags(session, maxima, clock, totals, choice)
+                _replace_points_by_witnesses(session, maxima, clock, totals, choice)
             descent = yield from self._descend_from_feasible(session, atoms, starts, clock, totals, choice)
-            return assemble(
+            return assemble_result(
                 session.lowering,
                 session.spaces,
                 descent.totals.apply_to(descent.last),
@@ -154,22 +162,25 @@ class ConvexConcave(Scheme):
         totals: Totals,
         choice: WitnessChooser,
     ) -> Steps[DescentResult]:
-        """Descend from the start; if its step is infeasible, from minorants with which a step is feasible.
+        """Descend from the start; if its first step has no point, from other minorants with which a step is feasible.
 
-        The verdict is `infeasible` only if a relaxation of the program proves it, otherwise `stalled`.
+        `starts` yields further tangents for the atoms other than maxima. Without a feasible step, the result is
+        `infeasible` only if a relaxation of the program proves it, otherwise `limit` or `stalled`.
         """
         descent = yield from self._descend(session, atoms, clock, totals, choice)
-        if _has_point(descent):
+        if _is_conclusive(descent):
             return descent
         for tangents in starts:
             if clock.is_over():
                 break
             session.set_witnesses(tangents)
             again = yield from self._descend(session, atoms, clock, totals, choice)
-            if _has_point(again):
+            if _is_conclusive(again):
                 return again
         maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
-        search = Feasibility() if len(maxima) < len(atoms) else find_feasible(session, maxima, clock, totals)
+        search = (
+            FeasibilityResult() if len(maxima) < len(atoms) else find_feasible_witnesses(session, maxima, clock, totals)
+        )
         if search.witnesses is not None:
             session.set_witnesses(one_hot_minorants(search.witnesses))
             return (yield from self._descend(session, atoms, clock, totals, choice))
@@ -188,20 +199,20 @@ class ConvexConcave(Scheme):
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
 
 
-def _has_point(descent: DescentResult) -> bool:
-    """Return False if the descent has no point because its first step was infeasible or stalled, otherwise True."""
+def _is_conclusive(descent: DescentResult) -> bool:
+    """Return True unless the descent has no point because its first step was infeasible or stalled."""
     return descent.last.point is not None or descent.ended not in (Termination.INFEASIBLE, Termination.STALLED)
 
 
-def _enter_bags(
+def _replace_points_by_witnesses(
     session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals, choice: WitnessChooser
 ) -> None:
-    """Replace starting points that are not instances by witnesses, and set these in the session.
+    """Replace starting points that are not instances by witnesses, and set the witnesses in the session.
 
     The program is solved once with the starting points, and the witnesses are chosen at its solution; without a
-    solution, the mean over each bag replaces its maximum. At a starting point that is not an instance, a function may
-    be larger than anywhere in the bag. The program solved there is not a restriction of the declared one, so its value
-    is not an upper bound to descend from.
+    solution, the mean over each bag replaces its maximum. Descent cannot begin at the starting points themselves: a
+    function may be larger there than anywhere in the bag, so the program with them is not a restriction of the declared
+    program, and its optimum is not an upper bound.
     """
     outcome = session.solve(clock)
     totals.add(outcome)
@@ -212,9 +223,9 @@ def _enter_bags(
 
 
 def _final_message(descent: DescentResult) -> str:
-    """Return the message of a descent, with a note if the function vanished, that is, is constant on every bag.
+    """Return the message of a descent, with a note if the function vanished (is constant on every bag).
 
-    The note mentions the witnesses of a ridge regression if there was time to start from them.
+    The note mentions the witnesses of a ridge regression if a step was made from them.
     """
     if not descent.vanished:
         return descent.message

@@ -5,9 +5,10 @@ rounding. Ties between witnesses are broken by `witness_choice`; if its choice m
 with the argmax of the values. A point at which the function vanishes (is constant on every bag) is accepted only after
 a step from the witnesses of a ridge regression.
 
-A point is stationary if the KKT residuals of the program hold with the slopes of the atoms at the point. If only maxima
-are on their non-convex side, that is the case when the witnesses repeat, or still attain the maxima. With other atoms
-the residuals are computed with the tangents at the point; a small decrease of the objective alone proves nothing.
+A point is stationary if the KKT residuals of the program, with the slopes of the atoms at the point, are within the
+tolerance. If all atoms on their non-convex side are maxima, that is the case when the witnesses repeat, or when the old
+witnesses still attain the maxima. With other atoms, the residuals are computed with the tangents at the point. A small
+decrease of the objective alone proves nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class DescentResult:
     """Last point of a descent, and how the descent ended."""
 
     last: Outcome
-    """Outcome of the last certified step; that of the failed step if no step was certified."""
+    """Outcome of the last certified step; of the failed step if no step was certified, or if it is unbounded."""
     chosen: Selections
     """Witnesses at the last point; empty without a point."""
     objective: float
@@ -57,8 +58,10 @@ def descend(
     totals: Totals | None = None,
     choice: WitnessChooser | None = None,
 ) -> Steps[DescentResult]:
-    """Make steps from the session's minorants to a fixed point, to a decrease below tolerance, or to a limit.
+    """Make steps from the session's minorants until the point is stationary, a step fails, or a limit is reached.
 
+    `relative_decrease`: a decrease of the objective up to this fraction of 1 + its size counts as none. The descent
+    then ends as stalled if the point is not stationary and, with atoms other than maxima, nothing improves any more.
     `atoms`: all atoms of the session's program on their non-convex side. `choice` chooses the witnesses of maxima; None
     chooses the first of the instances with the largest value. `totals`, if given, is changed in place.
     """
@@ -124,7 +127,7 @@ def descend(
                 break
             if not leaves and (settled or (others and changed == 0)):
                 attained = one_hot_minorants(_attaining_witnesses(values, old, new))
-                residual = stationarity_residual(session, outcome, attained | tangents)
+                residual = residual_with_minorants(session, outcome, attained | tangents)
                 if residual <= session.options.tolerance:
                     ended, message = Termination.STATIONARY, ""
                     break
@@ -163,16 +166,16 @@ def _attaining_witnesses(values: PointValues, old: Selections | None, new: Selec
         return new
     attaining: Selections = {}
     for atom, index in new.items():
-        e = values.argument(atom)
+        e = values.argument_values(atom)
         slack = TIE_TOLERANCE * (1.0 + float(np.abs(e).max(initial=0.0)))
         is_kept = (old[atom] >= 0) & (e[old[atom]] >= atom.segments.max(e) - slack)
         attaining[atom] = np.where(is_kept, old[atom], index)
     return attaining
 
 
-def stationarity_residual(session: StepSession, outcome: Outcome, tangents: StandIns) -> float:
-    """Return the largest KKT residual of a step's point, with the given minorants instead of those of the step."""
-    return session.certificate_with(outcome, tangents).worst
+def residual_with_minorants(session: StepSession, outcome: Outcome, minorants: StandIns) -> float:
+    """Return the largest KKT residual of a step's point if the given minorants replace those of the step."""
+    return session.certificate_with(outcome, minorants).worst
 
 
 def _is_worse(session: StepSession, outcome: Outcome, limit: float, relative_decrease: float) -> bool:

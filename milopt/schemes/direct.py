@@ -9,7 +9,7 @@ from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.programs.program import Program
 from milopt.errors import ConvexityError
-from milopt.outcome.assembly import assemble
+from milopt.outcome.assembly import assemble_result
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.result import Attempt, Result, Step
 from milopt.schemes.scheme import Scheme, Steps
@@ -85,7 +85,7 @@ class Direct(Scheme):
             If an atom is on its non-convex side; it is not checked here if `lowered` is given.
         """
         if lowered is None:
-            check_no_witnesses(problem)
+            check_no_minorants_needed(problem)
         with StepSession(problem, solver, options, lowered=lowered) as session:
             result = self.solve_session(session, clock)
         yield from result.history
@@ -117,7 +117,7 @@ class Direct(Scheme):
             Result of a program, and the clock of its solve.
         """
         for program in programs:
-            check_no_witnesses(program)
+            check_no_minorants_needed(program)
         clock = Clock(options.time_limit)
         with StepSession(programs[0], solver, options, lowered=lowered[0]) as session:
             yield self.solve_session(session, clock), clock
@@ -147,7 +147,7 @@ class Direct(Scheme):
         sign = -1.0 if session.program.maximizes else 1.0
         bound = None if outcome.bound is None else sign * outcome.bound
         step = Step(sign * outcome.objective, bound, outcome.certificate, clock.elapsed())
-        return assemble(
+        return assemble_result(
             session.lowering,
             session.spaces,
             outcome,
@@ -156,18 +156,18 @@ class Direct(Scheme):
             seconds=clock.elapsed(),
             history=(step,),
             program=program,
-            attempts=(_attempt(session.solver.name, outcome, clock.elapsed()),),
+            attempts=(_make_attempt(session.solver.name, outcome, clock.elapsed()),),
         )
 
 
-def _attempt(solver: str, outcome: Outcome, seconds: float) -> Attempt:
+def _make_attempt(solver: str, outcome: Outcome, seconds: float) -> Attempt:
     """Return the record of an attempt that ended with an outcome."""
     ended, status, proof = outcome.termination, outcome.status, outcome.certificate
     return Attempt(solver, ended, status, proof, outcome.raw_status, seconds, outcome.message)
 
 
-def check_no_witnesses(program: Program) -> None:
-    """Raise `ConvexityError` if an atom is on its non-convex side."""
+def check_no_minorants_needed(program: Program) -> None:
+    """Raise `ConvexityError` if an atom is on its non-convex side, where it would need a minorant."""
     nonconvex_atoms = other_side_atoms(program)
     if nonconvex_atoms:
         raise ConvexityError(

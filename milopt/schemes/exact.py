@@ -1,12 +1,12 @@
 """Exact: a global optimum with a global bound.
 
 If the solver supports integer variables in such a program, and the values inside the maxima are bounded, binary
-variables choose the witness of each bag (`witness_milp`): a MILP for HiGHS, also a mixed-integer QP or SOCP for SCIP.
-The bound is then that of the solver's search, which milopt cannot check. Otherwise milopt branches over the witnesses
-itself, and the bound follows from certified solves.
+variables choose the witness of each bag (`make_witness_milp`): a MILP for HiGHS, also a mixed-integer QP or SOCP for
+SCIP. The bound is then that of the solver's search, which milopt cannot check. Otherwise milopt branches over the
+witnesses itself, and the bound follows from certified solves.
 
-In a program that is not linear, the rows seldom bound the values inside the maxima. They are bounded over the points
-whose objective is no worse than that of the convex-concave procedure; the optimum is among those points.
+In a program that is not linear, the rows seldom bound the values inside the maxima. The values are then bounded over
+the points whose objective is no worse than the result of the convex-concave procedure; the optimum is one of them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,27 @@ from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.program import Program
-from milopt.outcome.assembly import assemble
+from milopt.outcome.assembly import assemble_result
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome, violation_clause
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.schemes.branch_and_bound import BranchAndBound, SearchResult
-from milopt.schemes.ceilings import Ranges, ceilings, convex_part, instance_ranges, wide_ranges, with_objective_cutoff
+from milopt.schemes.ceilings import (
+    Ranges,
+    convex_part,
+    instance_ranges,
+    objective_ceilings,
+    widened_ranges,
+    with_objective_cutoff,
+)
 from milopt.schemes.completion import MIN_COMPLETION_SECONDS
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
-from milopt.schemes.step_solver import continuous_solver, supports_binaries
-from milopt.schemes.steps import selections, witnesses_by_name
-from milopt.schemes.witness_milp import witness_milp
+from milopt.schemes.step_solver import choose_continuous_solver, supports_binaries
+from milopt.schemes.steps import select_largest_values, witnesses_by_name
+from milopt.schemes.witness_milp import make_witness_milp
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -43,7 +50,7 @@ from milopt.solving.step_session import StepSession
 
 @dataclass(frozen=True)
 class Exact(Scheme):
-    """Global optimum of a DC program, for small data. At a limit, the best point and the proved bound are returned.
+    """Global optimum of a DC program, for small data. At a limit, the best point and the bound so far are returned.
 
     Parameters
     ----------
@@ -95,7 +102,7 @@ class Exact(Scheme):
         if not supports_binaries(program, solver):
             return (yield from self._solve_by_branching(program, atoms, solver, options, clock))
         first: Result | None = None
-        inner, inner_options = continuous_solver(program, solver, options)
+        inner, inner_options = choose_continuous_solver(program, solver, options)
         if convex_step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
@@ -109,7 +116,9 @@ class Exact(Scheme):
                 yield from first.history
                 return replace(first, scheme=self.name)
             better = with_objective_cutoff(program, first)
-            ranges = wide_ranges(better, atoms, *continuous_solver(convex_part(better), solver, options), clock)
+            ranges = widened_ranges(
+                better, atoms, *choose_continuous_solver(convex_part(better), solver, options), clock
+            )
         if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in ranges.values()):
             milp_result = yield from self._solve_with_binaries(program, atoms, ranges, solver, options, clock, first)
             if milp_result is not None:
@@ -132,7 +141,7 @@ class Exact(Scheme):
         with fixed witnesses has no point. `first`: result of the convex-concave procedure, if it was run. Its witnesses
         are used if the search reached a limit before it found better ones.
         """
-        binary, choices = witness_milp(program, atoms, ranges)
+        binary, choices = make_witness_milp(program, atoms, ranges)
         milp_result = Direct().run(binary, solver, replace(options, form="primal"), clock)
         if first is not None and first.witnesses and _is_worse_at_limit(program, milp_result, first):
             index = dict(zip(atoms, first.witnesses.values(), strict=True))
@@ -143,10 +152,10 @@ class Exact(Scheme):
                 return None
             yield from milp_result.history
             return replace(milp_result, program=program, scheme=self.name)
-        inner, inner_options = continuous_solver(program, solver, options)
+        inner, inner_options = choose_continuous_solver(program, solver, options)
         with StepSession(program, inner, inner_options, witnesses=one_hot_minorants(index)) as session:
             # At a limit too, the step turns the best integer point into a point of the declared program.
-            outcome = session.solve(clock.extended(MIN_COMPLETION_SECONDS))
+            outcome = session.solve(clock.with_at_least(MIN_COMPLETION_SECONDS))
             if outcome.point is None:
                 return None
             bound = milp_result.bound if milp_result.bound is None or not program.maximizes else -milp_result.bound
@@ -169,14 +178,14 @@ class Exact(Scheme):
         clock: Clock,
         first: Result | None = None,
     ) -> Steps[Result]:
-        """Branch over witnesses, starting from `first`, the result of the convex-concave procedure, if it is given."""
+        """Branch over witnesses, starting from `first`, the result of the convex-concave procedure; None runs it."""
         first = first or ConvexConcave().run(program, solver, options, clock)
         if first.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED):
-            # The procedure returns these terminations only with a proof.
+            # The procedure returns these terminations only after they have been checked.
             yield from first.history
             return replace(first, scheme=self.name)
         try:
-            tops = {} if clock.is_over() else ceilings(program, atoms, solver, options, clock)
+            tops = {} if clock.is_over() else objective_ceilings(program, atoms, solver, options, clock)
             with StepSession(program, solver, options) as session:
                 session.lowering.other_side.ceilings.update(tops)
                 tree = BranchAndBound(session, atoms, options.tolerance, self.max_nodes)
@@ -205,7 +214,7 @@ class Exact(Scheme):
             elif ended is Termination.OPTIMAL:
                 ended, message = Termination.INFEASIBLE, "No selection of witnesses is feasible."
             nothing = Outcome.without_point(session.form, ended, "", message)
-            return assemble(
+            return assemble_result(
                 session.lowering,
                 session.spaces,
                 search.totals.apply_to(outcome or nothing),
@@ -219,14 +228,14 @@ class Exact(Scheme):
         objective = sign * values.objective()
         proof = _global_certificate(outcome.certificate, objective, search.bound)
         proved = proof.holds(options.tolerance)
-        chosen = selections(values, list(search.index))
+        chosen = select_largest_values(values, list(search.index))
         point, message = PointStatus.CERTIFIED, ""
         if not proved:
             point = PointStatus.NONE if outcome.status is PointStatus.NONE else PointStatus.FEASIBLE
             message = f"{search.end_reason}; the global bound is {sign * search.bound:.6g}, not closed yet."
             if point is PointStatus.NONE:
                 message += f" The best point is kept{violation_clause(point, outcome.certificate)}."
-        return assemble(
+        return assemble_result(
             session.lowering,
             session.spaces,
             replace(search.totals.apply_to(outcome), certificate=proof),

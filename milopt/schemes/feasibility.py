@@ -9,9 +9,9 @@ The search tries, in this order:
 
        min  sum_k s_k   s.t.  row_k + s_k >= 0 for every row with a witness, all other rows,   s >= 0,
 
-   from there, and from witnesses drawn at random;
-4. one row at a time: if a row with one witness cannot hold over the convex part for any instance of its bag, the
-   program is infeasible, which is a proof.
+   from the witnesses of 2, and from witnesses drawn at random;
+4. after the first run of 3, one violated row at a time: if a row with one witness cannot hold over the convex part for
+   any instance of its bag, the program is infeasible, which is a proof.
 
 If no point is found and infeasibility is not proved, the question remains open.
 """
@@ -35,28 +35,28 @@ from milopt.errors import UnsupportedError
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.schemes.automatic import automatic_solver
-from milopt.schemes.ceilings import convex_part, witness_rows
+from milopt.schemes.ceilings import convex_part, needs_witness_by_row
 from milopt.schemes.descent import descend
 from milopt.schemes.scheme import run_steps
-from milopt.schemes.steps import Totals, selections
+from milopt.schemes.steps import Totals, select_largest_values
 from milopt.solving.clock import Clock
 from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
-RANDOM_STARTS = 10
+MAX_RANDOM_SELECTIONS = 10
 """Number of random choices of witnesses that are tried before the search ends."""
-ELASTIC_STEPS = 30
+MAX_ELASTIC_STEPS = 30
 """Maximum number of steps of the convex-concave procedure on the elastic program."""
-REFUTED_ROWS = 20
+MAX_TESTED_ROWS = 20
 """Maximum number of rows that are tested one by one for a proof of infeasibility, the most violated first."""
 NOT_FOUND_MESSAGE = "No feasible point was found, but infeasibility is not proved either: use scheme='exact' to decide."
 """Message if neither a feasible point nor a proof was found."""
 
 
 @dataclass(frozen=True)
-class Feasibility:
+class FeasibilityResult:
     """Witnesses with which the program has a feasible point, or a proof that it is infeasible, or neither."""
 
     witnesses: Selections | None = None
@@ -65,7 +65,9 @@ class Feasibility:
     """Why the program is infeasible, as a sentence; empty if that is not proved."""
 
 
-def find_feasible(session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals) -> Feasibility:
+def find_feasible_witnesses(
+    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals
+) -> FeasibilityResult:
     """Search for witnesses with which the program of a session is feasible.
 
     `atoms`: the maxima on their non-convex side; no other atom may be on its non-convex side. The session keeps the
@@ -76,43 +78,43 @@ def find_feasible(session: StepSession, atoms: list[SelectionAtom], clock: Clock
     # A zero objective over the maxima registers their points, so that the maxima have values at the solution.
     relaxed.minimize(sum((0.0 * atom.argument.sum() for atom in atoms), as_expression(0.0)))
     try:
-        solver, elastic = supporting_solver(relaxed, session.solver), elastic_program(program)
-        elastic_solver = supporting_solver(elastic, session.solver)
+        solver, elastic = choose_supporting_solver(relaxed, session.solver), elastic_program(program)
+        elastic_solver = choose_supporting_solver(elastic, session.solver)
     except UnsupportedError:
-        return Feasibility()
+        return FeasibilityResult()
     with StepSession(relaxed, solver, options) as inner:
         outcome = inner.solve(clock)
         totals.add(outcome)
         if outcome.termination is Termination.INFEASIBLE:
-            return Feasibility(infeasible=f"The rows without a witness are infeasible. {outcome.message}".strip())
+            return FeasibilityResult(infeasible=f"The rows without a witness are infeasible. {outcome.message}".strip())
         first = None
         if outcome.point is not None:
             values = PointValues(inner.lowering, outcome)
-            first = selections(values, atoms)
+            first = select_largest_values(values, atoms)
     if first is not None and _is_feasible_with(session, first, clock, totals):
-        return Feasibility(first)
+        return FeasibilityResult(first)
     with StepSession(elastic, elastic_solver, options) as inner:
-        for number, start in enumerate(_starts(atoms, first)):
+        for number, start in enumerate(_starting_selections(atoms, first)):
             if clock.is_over():
                 break
             inner.set_witnesses(one_hot_minorants(start))
-            descent, _ = run_steps(descend(inner, atoms, clock, ELASTIC_STEPS, 1e-9))
+            descent, _ = run_steps(descend(inner, atoms, clock, MAX_ELASTIC_STEPS, 1e-9))
             totals.add(descent.totals.apply_to(descent.last))
             if not descent.chosen:
                 continue
             if _is_feasible_with(session, descent.chosen, clock, totals):
-                return Feasibility(descent.chosen)
+                return FeasibilityResult(descent.chosen)
             if number == 0:
                 violated = _violated_rows(program, PointValues(inner.lowering, descent.last))
-                proof = _refute_row(program, violated, solver, options, clock, totals)
+                proof = _impossible_row_message(program, violated, solver, options, clock, totals)
                 if proof:
-                    return Feasibility(infeasible=proof)
-    return Feasibility()
+                    return FeasibilityResult(infeasible=proof)
+    return FeasibilityResult()
 
 
-def supporting_solver(program: Program, solver: Solver) -> Solver:
+def choose_supporting_solver(program: Program, solver: Solver) -> Solver:
     """Return the solver if it supports the program, otherwise the one that `auto` chooses."""
-    return solver if SupportChecker(program).supports(solver) else automatic_solver(program)
+    return solver if SupportChecker(program).is_supported_by(solver) else automatic_solver(program)
 
 
 def elastic_program(program: Program) -> Program:
@@ -122,7 +124,7 @@ def elastic_program(program: Program) -> Program:
     elastic.parameters = dict(program.parameters)
     total: Expression | float = 0.0
     for name, constraint in program.constraints.items():
-        rows = np.flatnonzero(witness_rows(constraint))
+        rows = np.flatnonzero(needs_witness_by_row(constraint))
         expression = constraint.expression
         if rows.size:
             own = f"{name}.slack"
@@ -153,12 +155,12 @@ def _is_feasible_with(session: StepSession, chosen: Selections, clock: Clock, to
     )
 
 
-def _starts(atoms: list[SelectionAtom], first: Selections | None) -> Iterator[Selections]:
-    """Yield the witnesses `first`, if given, and then `RANDOM_STARTS` random choices of witnesses."""
+def _starting_selections(atoms: list[SelectionAtom], first: Selections | None) -> Iterator[Selections]:
+    """Yield the witnesses `first`, if given, and then `MAX_RANDOM_SELECTIONS` random choices of witnesses."""
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
-    for _ in range(RANDOM_STARTS):
+    for _ in range(MAX_RANDOM_SELECTIONS):
         yield {atom: atom.segments.offsets[:-1] + rng.integers(atom.segments.sizes) for atom in atoms}
 
 
@@ -167,13 +169,13 @@ def _violated_rows(program: Program, values: PointValues) -> list[tuple[Expressi
     violated: list[tuple[Expression, float]] = []
     for constraint in program.constraints.values():
         at = values.value(constraint.expression)
-        for row in np.flatnonzero(witness_rows(constraint) & (at < 0)):
+        for row in np.flatnonzero(needs_witness_by_row(constraint) & (at < 0)):
             row_expression = constraint.expression[int(row)] if constraint.expression.shape else constraint.expression
             violated.append((row_expression, float(at[row])))
     return sorted(violated, key=lambda pair: pair[1])
 
 
-def _refute_row(
+def _impossible_row_message(
     program: Program,
     violated: list[tuple[Expression, float]],
     solver: Solver,
@@ -181,19 +183,19 @@ def _refute_row(
     clock: Clock,
     totals: Totals,
 ) -> str:
-    """Return a sentence about a row that cannot hold over the convex part for any witness; empty if none is found.
+    """Return a sentence about a row that no witness can make hold over the convex part; empty if none is found.
 
-    `violated`: candidate rows with their values. Only the first `REFUTED_ROWS` are tested, and of these only rows with
-    exactly one bag that needs a witness.
+    `violated`: candidate rows with their values. Only the first `MAX_TESTED_ROWS` are tested, and of these only rows in
+    which exactly one bag needs a witness.
     """
-    for row, _ in violated[:REFUTED_ROWS]:
-        candidates = _row_per_witness(row)
+    for row, _ in violated[:MAX_TESTED_ROWS]:
+        candidates = _rows_by_witness(row)
         if candidates is None:
             continue
         relaxed = convex_part(program)
         relaxed.maximize(candidates[0])
         try:
-            chosen = supporting_solver(relaxed, solver)
+            chosen = choose_supporting_solver(relaxed, solver)
         except UnsupportedError:
             continue
         best = -np.inf
@@ -213,16 +215,16 @@ def _refute_row(
 
 
 def _upper_bound(outcome: Outcome) -> float:
-    """Return the proved upper bound of a maximisation; infinity if the outcome proves none."""
+    """Return the upper bound that a certified maximisation proves; infinity if the outcome is not certified."""
     if outcome.status is PointStatus.CERTIFIED and outcome.certificate is not None:
         return -outcome.certificate.bound
     return np.inf
 
 
-def _row_per_witness(row: Expression) -> list[Expression] | None:
-    """Return the row once per instance of the only bag that needs a witness, with its value instead of the maximum.
+def _rows_by_witness(row: Expression) -> list[Expression] | None:
+    """Return one row per instance of the only bag that needs a witness; the instance's value replaces the maximum.
 
-    Return None if several bags of the row need a witness, or none.
+    Return None if several bags of the row need a witness, or if no bag does.
     """
     terms: list[tuple[Leaf, Coefficient]] = []
     witnessed: list[tuple[SelectionAtom, int, float]] = []

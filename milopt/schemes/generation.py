@@ -27,9 +27,9 @@ from milopt.schemes.master_rows import (
     ZERO_TOLERANCE,
     MasterRow,
     ensemble_scores,
-    idle_rows,
     is_same_column,
     largest_column,
+    rows_to_drop,
     update_weights,
 )
 from milopt.schemes.members import join_columns
@@ -48,13 +48,13 @@ RESIDUAL_TOLERANCE = 1e-4
 The run stops as stalled if  residual > tol * max(|objective|, tol * column_size).
 """
 
-End = tuple[Termination, str]
+RunEnd = tuple[Termination, str]
 """How a run ended: termination and message."""
 
 
 @dataclass
-class Generation:
-    """State of a run of column generation."""
+class GenerationRun:
+    """A run of column generation, with its master, its columns and its bounds."""
 
     problem: SemiInfinite
     session: StepSession
@@ -69,9 +69,9 @@ class Generation:
     failed_master: Outcome | None = None
     """Outcome of a master that was not certified; None if there is none."""
     upper: float | None = None
-    """Smallest proved upper bound on the optimal value."""
+    """Smallest upper bound on the optimal value, from bounds of all oracles; None if there is none."""
     best_value: float = np.inf
-    """Value of the best column that the oracles found, at the prices at which this value is smallest."""
+    """Smallest value, over all prices so far, of the best column that the oracles found at these prices."""
     best_prices: dict[Variable, Vector] = field(default_factory=dict)
     """Prices at which `best_value` was found."""
     last_value: float | None = None
@@ -79,7 +79,7 @@ class Generation:
     failure: str = ""
     """Why the oracles may have missed a column in the last pricing; empty if there is no reason."""
     residual: float = 0.0
-    """Largest error of a column in the last pricing."""
+    """Largest certified error of a column in the last pricing, in the unit of the objective."""
     history: list[Step] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     count: int = 0
@@ -95,10 +95,10 @@ class Generation:
             return outcome
         return Outcome.without_point(self.session.form, Termination.STALLED, "", "")
 
-    def run(self) -> Steps[End]:
+    def run(self) -> Steps[RunEnd]:
         """Run rounds until the run ends; yield a step for each solved master, and return how the run ended."""
         try:
-            with call_on_interrupt(self._interrupt):
+            with call_on_interrupt(self._note_interrupt):
                 for _ in range(self.settings.max_rounds):
                     yielded = len(self.history)
                     end = self._run_round()
@@ -110,9 +110,9 @@ class Generation:
                 raise
             self.clock.interrupted = True
             return self._end_at_limit()
-        return Termination.LIMIT, f"Stopped after {_format_count(self.settings.max_rounds)}; {self._kept_message}"
+        return Termination.LIMIT, f"Stopped after {_format_round_count(self.settings.max_rounds)}; {self._kept_message}"
 
-    def _interrupt(self) -> None:
+    def _note_interrupt(self) -> None:
         """Treat Ctrl-C as the end of the time; raise if it is pressed again while there is no column to keep."""
         if self.clock.interrupted and not self.rows:
             raise KeyboardInterrupt
@@ -131,7 +131,7 @@ class Generation:
         weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
         return Ensemble(tuple(join_columns(columns) for columns in weighted), offset)
 
-    def _run_round(self) -> End | None:
+    def _run_round(self) -> RunEnd | None:
         """Price columns, add the violated ones and solve the master; return the end of the run, or None to continue."""
         violated = self._violated_rows(self._smoothed_prices(), 1)
         if not violated and self.settings.smoothing and self.best_prices and not self.clock.is_over():
@@ -139,7 +139,7 @@ class Generation:
         if not violated and not self.clock.is_over():
             violated = self._violated_rows(self._master_prices(), self.settings.starts)
         if self.last_master is not None and (not violated or self._has_closed_gap()):
-            return self._end()
+            return self._end_without_violation()
         if not violated:
             return self._end_without_column()
         for row in violated:
@@ -160,7 +160,7 @@ class Generation:
         return {v: np.clip(x[spans[v.name]], v.lower, v.upper).reshape(v.shape) for v in self.problem.start}
 
     def _smoothed_prices(self) -> dict[Variable, Vector]:
-        """Return the mixture of the best and the master's prices; without smoothing, the latter alone."""
+        """Return the mixture of the best and the master's prices; without smoothing, the master's prices."""
         current, part = self._master_prices(), self.settings.smoothing
         if not part or not self.best_prices:
             return current
@@ -239,7 +239,7 @@ class Generation:
 
     # -- the master --------------------------------------------------------------------------------------------------
 
-    def _solve_master(self) -> End | None:
+    def _solve_master(self) -> RunEnd | None:
         """Solve the master, update weights and history; return how the run ended, or None if it continues."""
         outcome = self.session.solve(self.clock)
         self.totals.add(outcome)
@@ -256,19 +256,19 @@ class Generation:
         self.last_master = outcome
         has_risen = self._has_risen(outcome.objective)
         self.constant_rounds = 0 if has_risen else self.constant_rounds + 1
-        update_weights(self.rows, self._multipliers(), has_risen)
+        update_weights(self.rows, self._multipliers_by_block(), has_risen)
         proof, seconds = outcome.certificate, self.clock.elapsed()
         self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last_value))
         if self.clock.is_over():
             return self._end_at_limit()
-        return self._check_stalled()
+        return self._end_if_stalled()
 
     def _has_risen(self, now: float) -> bool:
-        """Return True if the objective `now` is above that of the last master, beyond rounding, or is the first."""
+        """Return True if the objective `now` is the first, or exceeds that of the last master by more than rounding."""
         return not self.history or now - self.history[-1].objective > ZERO_TOLERANCE * largest_column(self.rows)
 
-    def _check_stalled(self) -> End | None:
-        """Return the end of a stalled run if the objective has not increased for too many rounds, otherwise None."""
+    def _end_if_stalled(self) -> RunEnd | None:
+        """Return the end of the run if the objective did not increase for too many rounds; None to continue."""
         # While the objective is constant, each new row may remove one direction from the set of optimal prices. So
         # there are at most as many such rounds as prices.
         rounds = self.settings.patience + min(self.constant_rounds, sum(price.size for price in self.problem.start))
@@ -277,21 +277,23 @@ class Generation:
             return None
         if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
             return None
-        rise = f"The objective has increased by less than {self.tolerance:g} (relative) in {_format_count(rounds)}"
+        rise = (
+            f"The objective has increased by less than {self.tolerance:g} (relative) in {_format_round_count(rounds)}"
+        )
         return (
             Termination.STALLED,
             f"{self._degenerate_message() or self._residual_message() or rise}; {self._kept_message}",
         )
 
-    def _multipliers(self) -> dict[str, float]:
+    def _multipliers_by_block(self) -> dict[str, float]:
         """Return the multiplier of the first row of each block, by block name."""
         form, point = self.outcome.form, self.outcome.point
         z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
         return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
 
     def _drop_idle_rows(self) -> None:
-        """Delete the rows of columns without weight for many rounds, if there are enough of them (see `idle_rows`)."""
-        idle = idle_rows(self.rows, self.settings.idle)
+        """Delete the rows of columns that had no weight for many rounds, if there are enough (see `rows_to_drop`)."""
+        idle = rows_to_drop(self.rows, self.settings.idle)
         if idle:
             self.session.delete(*(row.name for row in idle))
             self.rows = [row for row in self.rows if row not in idle]
@@ -306,8 +308,8 @@ class Generation:
         low, rounding = self.last_master.objective, ZERO_TOLERANCE * largest_column(self.rows)
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
-    def _end(self) -> End:
-        """Return how a run ended in which no further column is violated or the bounds have met."""
+    def _end_without_violation(self) -> RunEnd:
+        """Return the end of a run in which no further column is violated or the two bounds have met."""
         has_closed = self._has_closed_gap()
         if self.clock.is_over() and not has_closed:
             return self._end_at_limit()
@@ -324,7 +326,7 @@ class Generation:
         """Return a message if the ensemble gives all bags the same score; empty otherwise."""
         rows = [row for row in self.rows if row.weight > 0]
         rounding = ZERO_TOLERANCE * largest_column(rows) * sum(row.weight for row in rows)
-        # If no column has a weight, the master's own rows determine the solution.
+        # If no column has a weight, the solution follows from the master's own rows and is not degenerate.
         distinguishes = not rows or float(np.ptp(ensemble_scores(rows))) > rounding
         return "" if distinguishes else "Degenerate: all bags have the same score"
 
@@ -338,7 +340,7 @@ class Generation:
         problem = f"Residuals of {residual:.0e} are too large to find violated columns of size {size:.0e}"
         return f"{problem}: scale the data so that columns have size 1"
 
-    def _end_without_column(self) -> End:
+    def _end_without_column(self) -> RunEnd:
         """Return the end of a run that found no column at its first prices.
 
         The reason is the time limit, the failure of an oracle, or that there is no column. Ctrl-C was only recorded
@@ -355,13 +357,13 @@ class Generation:
         )
         return Termination.STALLED, message
 
-    def _end_at_limit(self) -> End:
+    def _end_at_limit(self) -> RunEnd:
         """Return the end of a run at the time limit or at Ctrl-C."""
         return Termination.LIMIT, f"{self.clock.end_reason()}; {self._kept_message}"
 
     @property
     def _kept_message(self) -> str:
-        """End of a message: which ensemble or column is kept."""
+        """Last clause of a message: which ensemble or column is kept."""
         kept = "best ensemble" if self.last_master is not None else "best single column found so far"
         return f"the {kept} is kept."
 
@@ -373,6 +375,6 @@ def _largest_error(answer: PricingResult) -> float:
     )
 
 
-def _format_count(rounds: int) -> str:
+def _format_round_count(rounds: int) -> str:
     """Return "1 round" or "N rounds"."""
     return "1 round" if rounds == 1 else f"{rounds} rounds"

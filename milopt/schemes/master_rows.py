@@ -12,7 +12,7 @@ from milopt.declaration.programs.expression import Constraint
 from milopt.solving.pricing import PricedColumn
 
 ZERO_TOLERANCE = 1e-9
-"""A value smaller than this times the size of its column counts as zero: it is rounding of cancelling entries."""
+"""A value smaller than this times the size of its column counts as zero, because it may be a rounding error."""
 
 WEIGHT_TOLERANCE = 1e-7
 """A multiplier smaller than this times the largest counts as zero: interior-point solvers do not return exact zeros."""
@@ -52,10 +52,10 @@ def update_weights(rows: Sequence[MasterRow], multipliers: Mapping[str, float], 
         row.idle = 0 if weight > 0 else row.idle + has_risen
 
 
-def idle_rows(rows: Sequence[MasterRow], rounds: int) -> list[MasterRow]:
-    """Return the rows to drop: those idle for at least `rounds` rounds; none for `rounds` = 0.
+def rows_to_drop(rows: Sequence[MasterRow], rounds: int) -> list[MasterRow]:
+    """Return the rows to drop: those that were idle for at least `rounds` rounds; none if `rounds` is 0.
 
-    None are dropped unless they are more than `MIN_IDLE_FRACTION` of all rows.
+    The list is empty unless it would contain more than `MIN_IDLE_FRACTION` of all rows.
     """
     idle = [row for row in rows if rounds and row.idle >= rounds]
     return idle if len(idle) > MIN_IDLE_FRACTION * len(rows) else []

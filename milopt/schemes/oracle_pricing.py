@@ -13,7 +13,7 @@ from milopt.solving.profile import Profile
 from milopt.solving.solver import Solver
 
 
-def oracle_pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options: Options) -> Pricing:
+def choose_oracle_pricing(problem: SemiInfinite, oracle: Oracle, solver: str | Solver, options: Options) -> Pricing:
     """Return the pricing of an oracle: by a solver's own algorithm if there is one, otherwise by solving its program.
 
     "auto" first tries all installed solvers that have their own algorithm for the oracle; any other solver is tried

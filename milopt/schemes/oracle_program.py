@@ -93,7 +93,7 @@ class ProgramPricing(Pricing):
         return list(given)
 
     def _session_at(self, prices: Mapping[Parameter, Vector], values: Vector | None) -> StepSession:
-        """Return the session at these prices, with the witnesses that maximise `values`; None takes means of bags."""
+        """Return the session at the prices, with the witnesses that maximise `values`; for None, with means of bags."""
         witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, values) for atom in self._atoms}
         if self._session is None:
             for parameter, value in prices.items():
@@ -116,7 +116,7 @@ class ProgramPricing(Pricing):
 
 
 class ExactPricing(Pricing):
-    """Pricing by the global optimum of the oracle's program, with a proved bound; each call starts again."""
+    """Pricing by the global optimum of the oracle's program, with a bound on all columns; each call starts again."""
 
     def __init__(self, oracle: Oracle, bags: Bags, solver: Solver, options: Options) -> None:
         self.solver = solver.name
@@ -150,7 +150,7 @@ class ExactPricing(Pricing):
 
 
 def _failure_message(ended: Termination, certificate: Certificate | None, message: str) -> str:
-    """Return a message about a solve without a certificate, without a period at the end."""
+    """Return a message, without a final period, about a solve whose point is missing or not certified."""
     if certificate is not None:
         return f"The oracle's step is not certified: {certificate}"
     details = f": {message.rstrip('.')}" if message else ""

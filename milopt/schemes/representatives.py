@@ -1,12 +1,13 @@
-"""Alternation with one representative per bag: solve, set it to the argmax of every bag at the solution, repeat.
+"""Alternation with one representative per bag: solve, take the argmax of each bag as its representative, repeat.
 
-The representative replaces the maximum wherever it occurs, on its convex and on its non-convex side. The two
-half-steps share no objective, so the alternation may cycle: a choice of representatives that occurred before ends it
-with termination `cycle`. The iterate with the best objective of the declared program, after re-optimising its slacks
-(`completion`), is kept.
+The value of the representative replaces the maximum of the bag wherever it occurs, on its convex and on its non-convex
+side. The solve and the choice of representatives do not improve a common objective, so the alternation may cycle: it
+ends with termination `cycle` at a choice of representatives that occurred before. The iterate that has the best
+objective of the declared program, after its slacks are re-optimised (`completion`), is kept.
 
-A subproblem restricts the non-convex side and relaxes the convex one, so its status is not that of the program. If no
-iterate is feasible for the declared program, the convex-concave procedure is used instead, and the message says so.
+A subproblem restricts maxima on their non-convex side and relaxes those on their convex side, so its status is not that
+of the program. If no iterate is feasible for the declared program, the convex-concave procedure is used instead, and
+the message says so.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from milopt.compilation.sides import check_maxima_not_nested
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
-from milopt.outcome.assembly import assemble
+from milopt.outcome.assembly import assemble_result
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
-from milopt.schemes.completion import Completion, complete
+from milopt.schemes.completion import Completion, complete_point
 from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
@@ -147,12 +148,12 @@ class Representatives(Scheme):
                             best = (np.inf, outcome, None)
                             if outcome.point is not None:
                                 values = PointValues(session.lowering, outcome)
-                                best = (np.inf, outcome, complete(program, values, options, clock))
+                                best = (np.inf, outcome, complete_point(program, values, options, clock))
                                 if best[-1] is None:
                                     message = outcome.message
                         break
                     values = PointValues(session.lowering, outcome)
-                    completed = complete(program, values, options, clock)
+                    completed = complete_point(program, values, options, clock)
                     objective = completed.objective if completed is not None else sign * np.inf
                     new = choice.choose(session, outcome).witnesses
                     changed = count_differences(new, old)
@@ -192,7 +193,7 @@ class Representatives(Scheme):
                 status = PointStatus.NONE
             elif outcome.status is not PointStatus.CERTIFIED:
                 status = PointStatus.FEASIBLE
-            result = assemble(
+            result = assemble_result(
                 session.lowering,
                 session.spaces,
                 totals.apply_to(outcome),

@@ -22,35 +22,37 @@ from milopt.declaration.kernels.kernel import Precomputed
 from milopt.declaration.programs.leaves import FunctionEvaluation, Variable
 from milopt.declaration.programs.program import Program
 
-LANDMARKS = 100
+MAX_LANDMARKS = 100
 """Number of columns of a precomputed Gram matrix that are used as features, because its points have no features."""
 MAX_DENSE_FEATURES = 1000
 """Number of features up to which the normal equations are solved directly; above it, LSQR is used."""
-LSQR_ITERATIONS = 200
+MAX_LSQR_ITERATIONS = 200
 """Maximum number of iterations of LSQR."""
 
 
 def ridge_scores(program: Program, atom: SelectionAtom, features: Points) -> Vector:
-    """Return one score per instance of a maximum; all 0 if the targets of all bags are equal (see the module)."""
+    """Return one score per instance of a maximum (see the module docstring); all 0 if all bags have the same target."""
     target = inherited_targets(program, atom)[atom.segments.run_of_entry]
     target = target - target.mean()
     if not target.any():
         return np.zeros(target.size)
-    mean, deviation = _moments(features)
+    mean, deviation = _means_and_deviations(features)
     scale = np.where(deviation > 0, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
     if isinstance(features, sp.csr_array) or features.shape[1] > MAX_DENSE_FEATURES:
 
-        def forward(v: Vector) -> Vector:
+        def times_features(v: Vector) -> Vector:
             """Return the standardised features times v."""
             return np.asarray(features @ (scale * v), dtype=np.float64) - float((mean * scale) @ v)
 
-        def backward(u: Vector) -> Vector:
+        def times_transposed_features(u: Vector) -> Vector:
             """Return the transposed standardised features times u."""
             return np.asarray(scale * (features.T @ u - mean * u.sum()), dtype=np.float64)
 
-        operator = LinearOperator(features.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
-        solution = lsqr(operator, target, damp=1.0, atol=1e-12, btol=1e-12, iter_lim=LSQR_ITERATIONS)
-        return np.asarray(forward(solution[0]), dtype=np.float64)
+        operator = LinearOperator(
+            features.shape, matvec=times_features, rmatvec=times_transposed_features, dtype=np.float64
+        )
+        solution = lsqr(operator, target, damp=1.0, atol=1e-12, btol=1e-12, iter_lim=MAX_LSQR_ITERATIONS)
+        return np.asarray(times_features(solution[0]), dtype=np.float64)
     standard = (np.asarray(features) - mean) * scale
     normal = standard.T @ standard
     normal[np.diag_indices_from(normal)] += 1.0
@@ -60,14 +62,14 @@ def ridge_scores(program: Program, atom: SelectionAtom, features: Points) -> Vec
 def instance_features(atom: SelectionAtom) -> Points:
     """Return one row per instance: the points and the coefficients of variables with which it enters a maximum.
 
-    For a precomputed kernel, up to `LANDMARKS` columns of the Gram matrix replace the points.
+    For a precomputed kernel, up to `MAX_LANDMARKS` columns of the Gram matrix replace the points.
     """
     parts: list[Points] = []
     for leaf, coefficient in atom.argument.terms:
         if isinstance(leaf, FunctionEvaluation):
             kernel, points = leaf.function.kernel, leaf.points
             if isinstance(kernel, Precomputed):
-                every = np.linspace(0, points.shape[0] - 1, min(LANDMARKS, points.shape[0])).astype(np.intp)
+                every = np.linspace(0, points.shape[0] - 1, min(MAX_LANDMARKS, points.shape[0])).astype(np.intp)
                 points = np.asarray(kernel(points, points[every]))
             parts.append(points if coefficient.is_identity else coefficient.value() @ points)
         elif isinstance(leaf, Variable):
@@ -110,7 +112,7 @@ def inherited_targets(program: Program, atom: SelectionAtom) -> Vector:
     return target if is_required.any() and np.ptp(target[is_required]) > 0 else np.sign(direction)
 
 
-def _moments(features: Points) -> tuple[Vector, Vector]:
+def _means_and_deviations(features: Points) -> tuple[Vector, Vector]:
     """Return the mean and the standard deviation of every feature; for sparse features, rounding errors count as 0."""
     if not isinstance(features, sp.csr_array):
         return np.asarray(features.mean(axis=0)), np.asarray(features.std(axis=0))

@@ -18,7 +18,8 @@ from milopt.declaration.programs.program import Program
 def separable_optimum(program: Program, tolerance: float) -> tuple[float, dict[str, Vector]] | None:
     """Return the objective and the values by variable; None if the program is not separable or has no optimum.
 
-    A program with integer variables, functions, other cones or negative curvature does not count as separable.
+    A program with integer variables, functions, non-polyhedral cones or negative curvature does not count as separable.
+    `tolerance`: largest violation of a row without columns.
     """
     form = Lowering(program).form()
     if has_nonpolyhedral_cone(form) or form.integer.any() or form.spaces:

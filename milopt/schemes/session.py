@@ -32,7 +32,7 @@ from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.attempts import Attempts, warn_if_late
 from milopt.schemes.automatic import resolve_solver, supporting_solvers
-from milopt.schemes.direct import Direct, check_no_witnesses
+from milopt.schemes.direct import Direct, check_no_minorants_needed
 from milopt.solving.clock import Clock
 from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options, merge_options
@@ -99,7 +99,7 @@ class Session:
         self, program: Program, solver: str | Solver = "auto", options: Options | None = None, **option_values: object
     ) -> None:
         check_session(program, solver, options, None)
-        check_no_witnesses(program)
+        check_no_minorants_needed(program)
         self.options = merge_options(options, option_values)
         self.program = ProgramCopy(program)
         self._is_automatic = isinstance(solver, str) and solver == "auto"
@@ -127,7 +127,7 @@ class Session:
             object, and the objective with the declared sign. Its program shows later changes of bounds and parameters.
         """
         if self._step.lowering.other_side.missing:
-            check_no_witnesses(self.program)
+            check_no_minorants_needed(self.program)
             self._step.recompile()  # The maximum that needed a witness was deleted.
         clock, before, program = Clock(self.options.time_limit), jit_seconds(), self.program.snapshot()
         try:
@@ -135,13 +135,13 @@ class Session:
         except UnsupportedError:
             if not self._is_automatic:
                 raise
-            self._choose_solver()
+            self._switch_solver()
             result = Direct().solve_session(self._step, clock, program)
         if self._is_automatic and result.point is not PointStatus.CERTIFIED:
             attempts = Attempts(self.program, Direct(), self.options, clock, before)
             if not attempts.record(result, clock.elapsed()) and attempts.may_continue():
                 attempts.try_automatic(after=self.solver)
-                return replace(attempts.best(), program=program)
+                return replace(attempts.best_result(), program=program)
         compiling = jit_seconds() - before
         return replace(result, seconds=replace(result.seconds, jit=compiling)) if compiling else result
 
@@ -155,7 +155,7 @@ class Session:
         objective : Expression or float
             Scalar expression.
         """
-        self._change(lambda: self._step.set_objective(objective))
+        self._apply_or_switch_solver(lambda: self._step.set_objective(objective))
 
     def maximize(self, objective: Expression | float) -> None:
         """Replace the objective by one that is maximised.
@@ -165,7 +165,7 @@ class Session:
         objective : Expression or float
             Scalar expression.
         """
-        self._change(lambda: self._step.set_objective(objective, maximize=True))
+        self._apply_or_switch_solver(lambda: self._step.set_objective(objective, maximize=True))
 
     def set_cost(self, variable: Expression | str, cost: npt.ArrayLike) -> None:
         """Change the linear coefficients of a variable in the objective.
@@ -179,7 +179,7 @@ class Session:
         """
         chosen = resolve_entries(self.program, variable)
         objective = with_cost(self.program.objective, cost, *chosen)
-        self._change(lambda: self._step.set_objective(objective, maximize=self.program.maximizes))
+        self._apply_or_switch_solver(lambda: self._step.set_objective(objective, maximize=self.program.maximizes))
 
     # -- constraints ---------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Session:
             The block. Its multipliers are `result.duals[constraint]`, and methods of the session accept it.
         """
         _check_unconditional(constraint)
-        return self._add(constraint, name)
+        return self._add_block(constraint, name)
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
         """Add the rows lower <= expression <= upper as one block.
@@ -220,7 +220,7 @@ class Session:
         Constraint
             The block.
         """
-        return self._add(interval_constraint(lower, expression, upper), name)
+        return self._add_block(interval_constraint(lower, expression, upper), name)
 
     def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add rows that must hold if a condition is 1.
@@ -244,7 +244,7 @@ class Session:
             if isinstance(condition, Expression)
             else condition
         )
-        return self._add(conditional_constraint(own, self.program.as_own_constraint(constraint, name)), name)
+        return self._add_block(conditional_constraint(own, self.program.as_own_constraint(constraint, name)), name)
 
     def replace(self, constraint: Constraint | str, by: Constraint) -> Constraint:
         """Replace the constraint of a block; the name stays.
@@ -263,7 +263,7 @@ class Session:
         """
         name = resolve_block_name(self.program, constraint)
         _check_unconditional(by)
-        self._replace(name, by)
+        self._replace_block(name, by)
         self.program.register_handles(name, by)
         return self.program.constraints[name]
 
@@ -278,7 +278,7 @@ class Session:
             One number, or one per row.
         """
         name = resolve_block_name(self.program, constraint)
-        self._replace(name, with_rhs(self.program.written_constraint(name), value))
+        self._replace_block(name, with_rhs(self.program.written_constraint(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
         """Change the coefficients of a variable in a block, as if all variables were on the left.
@@ -290,13 +290,13 @@ class Session:
         variable : Variable, str or Expression
             A variable, its name, or entries of it such as x[2] or x[:3].
         values : array-like or sparse array
-            Coefficients whose shape is that of the block followed by that of the entries: (rows, entries) for vectors,
-            without the first for a block with one scalar row, without the second for a scalar variable. Terms inside
-            atoms are not changed.
+            Coefficients of shape (rows, entries), without `rows` if the block is one scalar row, and without `entries`
+            if the variable is a scalar. In general, the shape of the block followed by that of the entries. Terms
+            inside atoms are not changed.
         """
         name = resolve_block_name(self.program, constraint)
         chosen = resolve_entries(self.program, variable)
-        self._replace(name, with_coefficients(self.program.written_constraint(name), values, *chosen))
+        self._replace_block(name, with_coefficients(self.program.written_constraint(name), values, *chosen))
 
     # -- variables and parameters --------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ class Session:
             raise DeclarationError(f"rows must be a mapping from constraint blocks to coefficients, not {rows!r}.")
         entering = {resolve_block_name(self.program, block): values for block, values in (rows or {}).items()}
 
-        def add() -> Variable:
+        def add_variable() -> Variable:
             """Add the variable with its coefficients, or change nothing if that fails."""
             program = self.program
             with self._step.all_or_nothing():
@@ -357,9 +357,9 @@ class Session:
                 self._step.register_columns(added, entering)
             return added
 
-        added = self._change(add)
+        added = self._apply_or_switch_solver(add_variable)
         self.program.register_handles(name, added)
-        self._remember_blocks(entering)
+        self._register_blocks(entering)
         return added
 
     def set_bounds(
@@ -381,18 +381,18 @@ class Session:
             New upper bounds, one number or one per entry. None keeps the bound, inf removes it.
         """
         chosen, entries, shape = resolve_entries(self.program, variable)
-        low = _set_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
-        high = _set_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
+        low = _with_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
+        high = _with_entries(chosen.upper, entries, upper, shape, f"The upper bound of {chosen.name!r}")
         self._check_bounds_unused(chosen)
         bounded = new_variable(chosen.name, chosen.shape, low.reshape(chosen.shape), high.reshape(chosen.shape))
 
-        def change() -> None:
+        def change_bounds() -> None:
             """Set the bounds, or change nothing if that fails."""
             with self._step.all_or_nothing():
                 chosen.lower, chosen.upper = bounded.lower, bounded.upper
                 self._step.register_bounds(chosen)
 
-        self._change(change)
+        self._apply_or_switch_solver(change_bounds)
 
     def set_parameter(self, parameter: Parameter | str, value: npt.ArrayLike) -> None:
         """Set the value of a parameter in this session; the parameter of the given program is not changed.
@@ -405,7 +405,7 @@ class Session:
             Numbers of the parameter's shape.
         """
         own = resolve_parameter(self.program, parameter)
-        self._change(lambda: self._step.set_parameter(own, value))
+        self._apply_or_switch_solver(lambda: self._step.set_parameter(own, value))
 
     # -- deletion ------------------------------------------------------------------------------------------------
 
@@ -421,7 +421,7 @@ class Session:
         if not names:
             return
 
-        def change() -> None:
+        def delete_parts() -> None:
             """Delete all blocks and variables, or change nothing if that fails."""
             with self._step.all_or_nothing():
                 self._step.delete(*(name for name in names if name in self.program.constraints))
@@ -431,10 +431,10 @@ class Session:
                 if deleted:
                     self._step.recompile()
 
-        self._change(change)
+        self._apply_or_switch_solver(delete_parts)
         for name in names:
             self.program.remove_handles(name)
-        self._remember_blocks(self.program.constraints)
+        self._register_blocks(self.program.constraints)
 
     def close(self) -> None:
         """Release the resources of the solver."""
@@ -451,9 +451,9 @@ class Session:
 
     # -- internals -----------------------------------------------------------------------------------------------
 
-    def _add(self, constraint: Constraint, name: str | None) -> Constraint:
+    def _add_block(self, constraint: Constraint, name: str | None) -> Constraint:
         """Add a constraint block and return it."""
-        added = self._change(lambda: self._step.add_rows(constraint, name))
+        added = self._apply_or_switch_solver(lambda: self._step.add_rows(constraint, name))
         self.program.register_handles(added, constraint, self.program.constraints[added])
         return self.program.constraints[added]
 
@@ -471,31 +471,31 @@ class Session:
                     "it, change the bounds, and declare it again by session.implies."
                 )
 
-    def _replace(self, name: str, by: Constraint) -> None:
+    def _replace_block(self, name: str, by: Constraint) -> None:
         """Replace the constraint of a block."""
-        self._change(lambda: self._step.replace_rows(name, by))
-        self._remember_blocks([name])
+        self._apply_or_switch_solver(lambda: self._step.replace_rows(name, by))
+        self._register_blocks([name])
 
-    def _remember_blocks(self, names: Iterable[str]) -> None:
-        """Register new constraints of blocks, so that methods and results accept them as well as the old ones."""
+    def _register_blocks(self, names: Iterable[str]) -> None:
+        """Register the present constraints of blocks, so that methods and results accept them like earlier ones."""
         for name in names:
             self.program.register_handles(name, self.program.constraints[name])
 
-    def _change(self, change: Callable[[], T]) -> T:
-        """Apply a change; if the solver does not support it and was chosen by `auto`, choose another solver."""
+    def _apply_or_switch_solver(self, change: Callable[[], T]) -> T:
+        """Call `change`; if a solver chosen by `auto` does not support the changed program, switch the solver."""
         try:
             return change()
         except UnsupportedError:
             if not self._is_automatic:
                 raise
-        # Without an engine the change is not checked. It is undone if no solver supports the program.
+        # Without an engine, the change is not checked. The change is undone if no solver supports the program.
         self._step.close()
         with self._step.all_or_nothing():
             value = change()
-            self._choose_solver()
+            self._switch_solver()
         return value
 
-    def _choose_solver(self) -> None:
+    def _switch_solver(self) -> None:
         """Switch to the solver that `auto` chooses for the current program."""
         self._step.close()
         self._step = self._automatic_step()
@@ -514,7 +514,7 @@ class Session:
 def _check_unconditional(constraint: object) -> None:
     """Raise `DeclarationError` if rows hold under a condition.
 
-    Such rows depend on bounds, which the session may have changed since.
+    Such rows were built from bounds of variables, which the session may have changed since.
     """
     if isinstance(constraint, Constraint) and constraint.is_conditional:
         raise DeclarationError(
@@ -522,22 +522,22 @@ def _check_unconditional(constraint: object) -> None:
         )
 
 
-def _set_entries(
+def _with_entries(
     bounds: npt.NDArray[np.float64],
     entries: npt.NDArray[np.intp],
     given: npt.ArrayLike | None,
     shape: Shape,
-    what: str,
+    bounds_name: str,
 ) -> npt.NDArray[np.float64]:
     """Return a copy of `bounds` with the values `given` at the indices `entries`; `bounds` itself if `given` is None.
 
-    `given`: one number, or numbers of the given shape. `what` names the bounds in error messages.
+    `given`: one number, or numbers of the given shape. `bounds_name` is used in error messages.
     """
     if given is None:
         return bounds
-    numbers = as_real_array(given, what)
+    numbers = as_real_array(given, bounds_name)
     if numbers.shape not in ((), shape):
-        raise DeclarationError(f"{what} must be one number or of shape {shape}, not {numbers.shape}.")
+        raise DeclarationError(f"{bounds_name} must be one number or of shape {shape}, not {numbers.shape}.")
     changed = bounds.copy()
     changed[entries] = numbers.ravel() if numbers.shape else numbers
     return changed

@@ -99,7 +99,7 @@ def solve(
             break
         if attempts.try_automatic() if choice == "auto" else attempts.try_solver(choice):
             break
-    result = attempts.best()
+    result = attempts.best_result()
     return result if prepared is program else replace(result, program=program, size=None)
 
 
@@ -112,7 +112,7 @@ def _prepare_program(program: Program, scheme: object, plan: Scheme, clock: Cloc
         return program
     from milopt.schemes.concave_quadratics import split_concave_quadratics
 
-    with deadline(clock.left()):
+    with deadline(clock.seconds_left()):
         return split_concave_quadratics(program)
 
 
@@ -148,12 +148,12 @@ def solve_each(
         solve_options = options or Options()
         clock = Clock(solve_options.time_limit)
         cases = [SupportChecker(program, solve_options.form) for program in plain]
-        with deadline(clock.left()):
+        with deadline(clock.seconds_left()):
             chosen = [
                 next(supporting_solvers(case, solve_options)) if solver == "auto" else resolve_solver(solver, program)
                 for program, case in zip(plain, cases, strict=True)
             ]
-        solve_options = replace(solve_options, time_limit=clock.left())
+        solve_options = replace(solve_options, time_limit=clock.seconds_left())
         if all(type(plan) is Direct for plan in plans) and len({chosen_solver.name for chosen_solver in chosen}) == 1:
             warn_if_late(chosen[0], solve_options)
             yield from _solve_in_one_session(plain, chosen[0], solve_options, cases, may_fall_back=solver == "auto")
@@ -172,7 +172,7 @@ def _solve_in_one_session(
         attempts = Attempts(program, Direct(), options, clock, compiled)
         if not attempts.record(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
             attempts.try_automatic(after=solver)
-        yield attempts.best()
+        yield attempts.best_result()
         compiled = jit_seconds()
 
 

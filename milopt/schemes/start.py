@@ -20,10 +20,10 @@ from milopt.declaration.programs.sparse import scale_rows, selection_matrix
 from milopt.errors import ParameterError
 
 Start: TypeAlias = npt.NDArray[np.intp] | npt.NDArray[np.float64] | None
-"""Start of the witnesses.
+"""Start of the witnesses, in one of four forms.
 
-None: means over bags. Integers, one per bag: instance indices. Floats, one per instance: values to maximise. 2-D array:
-one point per bag.
+None starts with the mean over each bag. Integers, one per bag, are instance indices. Floats, one per instance, are
+values: the start is the instance with the largest value of each bag. A 2-D array has one point per bag.
 """
 
 
@@ -31,7 +31,7 @@ def starting_stand_in(atom: SelectionAtom, start: Start) -> StandIn:
     """Return the replacement of a maximum in the first step: an expression if `start` is 2-D, otherwise a minorant."""
     if start is None:
         return mean_minorant(atom)
-    bags, array = atom.segments, _check_start(start)
+    bags, array = atom.segments, _as_start_array(start)
     if array.ndim == 2 and array.shape[0] == len(bags):
         return _evaluate_at_points(atom, array.astype(float))
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) and array.size == len(bags):
@@ -46,7 +46,7 @@ def starting_stand_in(atom: SelectionAtom, start: Start) -> StandIn:
     )
 
 
-def _check_start(start: object) -> npt.NDArray[Any]:
+def _as_start_array(start: object) -> npt.NDArray[Any]:
     """Return the start as an array; raise `ParameterError` if it is not numeric or not finite."""
     try:
         array = np.asarray(start)

@@ -19,11 +19,11 @@ def supports_binaries(program: Program, solver: Solver) -> bool:
     return Feature.INTEGER not in features and supports_features(solver, mixed, required_cones(program))
 
 
-def continuous_solver(program: Program, solver: Solver, options: Options) -> tuple[Solver, Options]:
-    """Return the solver if it supports the program, otherwise the one that `auto` chooses; and the options for it.
+def choose_continuous_solver(program: Program, solver: Solver, options: Options) -> tuple[Solver, Options]:
+    """Return (solver, options) for a program: the given solver if it supports the program, otherwise that of `auto`.
 
     A solver for integer programs, such as SCIP, may support quadratic objectives and cones only with integers. Settings
-    of one solver are not used for another.
+    of one solver (`Options.extra`) are not used for another.
     """
     from milopt.schemes.automatic import automatic_solver
 

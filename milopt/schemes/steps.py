@@ -19,16 +19,16 @@ TIE_TOLERANCE = 1e-9
 """Values within this distance of the maximum of their bag, relative to 1 + the largest magnitude of all, are tied."""
 
 
-def selections(values: PointValues, atoms: list[SelectionAtom]) -> Selections:
-    """Return, for each maximum, the instance of each bag with the largest value at a point; the first if several tie.
+def select_largest_values(values: PointValues, atoms: list[SelectionAtom]) -> Selections:
+    """Return, for each maximum, the index of the instance with the largest value in each bag; the first if several tie.
 
     At an optimum, several rows of a bag are often active. Their values are then equal up to rounding, which depends on
     the processor.
     """
-    return {atom: _tied_argmax(atom.segments, values.argument(atom)) for atom in atoms}
+    return {atom: _first_tied_argmax(atom.segments, values.argument_values(atom)) for atom in atoms}
 
 
-def _tied_argmax(over: Segments, values: Vector) -> Index:
+def _first_tied_argmax(over: Segments, values: Vector) -> Index:
     """Return the first instance of each bag `over` whose value ties with the maximum (see `TIE_TOLERANCE`)."""
     slack = TIE_TOLERANCE * (1.0 + float(np.abs(values).max(initial=0.0)))
     tied = values >= np.repeat(over.max(values), over.sizes) - slack
@@ -45,7 +45,7 @@ def final_status(outcome: Outcome, ended: Termination) -> PointStatus:
 
 
 def count_differences(new: Selections, old: Selections | None) -> int:
-    """Return the number of witnesses that changed; all of them if there are no old ones."""
+    """Return the number of witnesses that differ; the number of all witnesses if `old` is None."""
     if old is None:
         return sum(len(atom.segments) for atom in new)
     return int(sum((new[atom] != old[atom]).sum() for atom in new))

@@ -1,4 +1,4 @@
-"""Starting tangents of atoms other than maxima: at the optimum of the convex part, but never where slopes vanish."""
+"""Tangents with which atoms other than maxima start: at the optimum of the convex part, unless slopes vanish there."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from milopt.declaration.programs.ranges import epigraph_range
 from milopt.declaration.programs.sparse import row_vector, zeros
 from milopt.errors import ConvexityError, UnsupportedError
 from milopt.outcome.point_values import PointValues
-from milopt.schemes.ceilings import convex_part, has_other_side_inside
+from milopt.schemes.ceilings import contains_atom_on_nonconvex_side, convex_part
 from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
 
-RANDOM_STARTS = 10
-"""Number of random points whose tangents are tried if the first tangents leave no feasible point."""
+MAX_RANDOM_TANGENTS = 10
+"""Number of random points whose tangents are tried if there is no feasible point with the first tangents."""
 
-FLAT_SLOPE_RATIO = 1e-6
+MAX_FLAT_SLOPE_RATIO = 1e-6
 """Slopes at a start that are smaller than this fraction of those at a random point count as 0 (rounding)."""
 
 
@@ -50,7 +50,7 @@ def check_slopes(atoms: Sequence[Atom]) -> None:
             )
 
 
-def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandIn]:
+def zero_placeholders(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandIn]:
     """Return placeholders with slopes and constants 0, with which a session can be opened before tangents are known.
 
     They have the form of minorants, but need not lie below their atoms.
@@ -66,14 +66,14 @@ def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandI
 
 
 def starting_tangents(session: StepSession, atoms: Sequence[Atom], clock: Clock) -> Iterator[dict[Atom, StandIn]]:
-    """Yield tangents of all atoms to start from: at the optimum of the convex part, then at random points."""
+    """Yield starting tangents of all given atoms: first at the optimum of the convex part, then at random points."""
     if not atoms:
         return
     first = _tangents_at_convex_part(session, atoms, clock)
     if first is not None:
         yield first
     rng = np.random.default_rng(0)
-    for _ in range(RANDOM_STARTS):
+    for _ in range(MAX_RANDOM_TANGENTS):
         yield {atom: _random_tangent(session, atom, rng) for atom in atoms}
 
 
@@ -84,11 +84,12 @@ def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock:
     norm of a function, get the tangent at a random point instead. Return None also if no solver supports the convex
     part, or if its optimum would not be a useful start (see the comment below).
     """
-    from milopt.schemes.feasibility import supporting_solver
+    from milopt.schemes.feasibility import choose_supporting_solver
 
     program = session.program
-    if any(_needs_tangents_inside(atom) for atom in atoms_of(program.minimized_objective())):
-        # Without such a term, as in noisy-or, the arguments may move to a region in which all tangents are flat.
+    if any(_contains_atom_that_needs_tangents(atom) for atom in atoms_of(program.minimized_objective())):
+        # The convex part lacks this term. Without it, as in noisy-or, arguments may move to a region in which all
+        # tangents are flat.
         return None
     relaxed = convex_part(program)
     # A zero objective over the arguments registers their points, so that they have values at the solution.
@@ -96,9 +97,9 @@ def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock:
     for atom in atoms:
         if atom.function is None:
             extra = extra + 0.0 * atom.argument.sum()
-    relaxed.minimize(_convex_objective(program.minimized_objective()) + extra)
+    relaxed.minimize(_convex_part_of_objective(program.minimized_objective()) + extra)
     try:
-        solver = supporting_solver(relaxed, session.solver)
+        solver = choose_supporting_solver(relaxed, session.solver)
     except UnsupportedError:
         return None
     with StepSession(relaxed, solver, session.options) as inner:
@@ -111,16 +112,16 @@ def _tangents_at_convex_part(session: StepSession, atoms: Sequence[Atom], clock:
         for atom in atoms:
             drawn = _random_tangent(session, atom, rng)
             minorant = values.tangent(atom) if atom.function is None else None
-            is_flat = minorant is None or _steepness(minorant) <= FLAT_SLOPE_RATIO * _steepness(drawn)
+            is_flat = minorant is None or _largest_slope(minorant) <= MAX_FLAT_SLOPE_RATIO * _largest_slope(drawn)
             minorants[atom] = drawn if minorant is None or is_flat else minorant
         return minorants
 
 
-def _convex_objective(objective: Expression) -> Expression:
-    """Return a minimised objective without entries of atoms on their non-convex side, and without atoms around them."""
+def _convex_part_of_objective(objective: Expression) -> Expression:
+    """Return a minimised objective without entries that are, or contain, atoms on their non-convex side."""
     terms: list[tuple[Leaf, Coefficient]] = []
     for leaf, coefficient in objective.terms:
-        if isinstance(leaf, Atom) and has_other_side_inside(leaf):
+        if isinstance(leaf, Atom) and contains_atom_on_nonconvex_side(leaf):
             continue
         if isinstance(leaf, Atom) and not stays_quadratic(leaf, coefficient):
             signs = signs_of(leaf, coefficient)
@@ -133,15 +134,15 @@ def _convex_objective(objective: Expression) -> Expression:
     return Expression((), objective.constant, terms)
 
 
-def _needs_tangents_inside(atom: Atom) -> bool:
-    """Return True if an atom, used on its convex side, contains a non-maximum that is then on its non-convex side."""
+def _contains_atom_that_needs_tangents(atom: Atom) -> bool:
+    """Return True if an atom on its convex side contains an atom, not a maximum, that is on its non-convex side."""
     if has_affine_argument(atom):
         return False
     inside = expression_sides("", atom.argument, argument_directions(atom, ABOVE))
     return any(side.witness.size and not isinstance(side.atom, SelectionAtom) for side in inside)
 
 
-def _steepness(minorant: Minorant) -> float:
+def _largest_slope(minorant: Minorant) -> float:
     """Return the largest absolute slope of a minorant."""
     return float(np.abs(minorant.slopes.data).max(initial=0.0))
 

@@ -6,9 +6,9 @@ proves values no better. Among them the witness is the one with the largest ridg
 first after sorting the features of the instances lexicographically. If a function vanishes, that is, if it is constant
 on every bag to within `tolerance (1 + max |e|)` or its certified error, all instances tie.
 
-The certified error of a function f: with  1/2 r ||f||^2  in the objective, a point whose objective is within d of the
-optimum has ||f - f*|| <= sqrt(2 d / r), where f* is the optimal function, so that its differences within a bag are off
-by at most  2 sqrt(2 d / r) max_x sqrt(K(x, x)).
+The certified error of a function f follows from a term  1/2 r ||f||^2  in the objective: if the objective is within d
+of the optimum, then ||f - f*|| <= sqrt(2 d / r), where f* is the optimal function. So a difference between two values
+of f within a bag has an error of at most  2 sqrt(2 d / r) max_x sqrt(K(x, x)).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from milopt.outcome.point_values import PointValues
 from milopt.schemes.ridge_scores import instance_features, ridge_scores
 from milopt.solving.step_session import StepSession
 
-LARGEST_VANISHING = 1e-3
-"""A difference within a bag above this value, relative to 1 + the largest value of all, never counts as an error."""
-EQUAL_SCORES = 1e-9
+MAX_NEGLIGIBLE_DIFFERENCE = 1e-3
+"""A function does not vanish if its values within a bag differ by more than this times 1 + its largest value."""
+SCORE_TIE_FRACTION = 1e-9
 """Ridge scores that differ by less than this fraction of their range tie."""
 
 
@@ -42,14 +42,14 @@ class WitnessSelection:
 
     witnesses: Selections
     plain: Selections
-    """Argmax of every bag by the values alone."""
+    """Witnesses by the values alone: the first instance with exactly the largest value of its bag."""
     vanished: bool
     """Whether the function is constant on every bag to within its certified error."""
 
     @classmethod
     def by_values(cls, values: PointValues, atoms: list[SelectionAtom]) -> WitnessSelection:
         """Choose by the values alone: the first of the instances with exactly the largest value of their bag."""
-        plain = {atom: atom.segments.argmax(values.argument(atom)) for atom in atoms}
+        plain = {atom: atom.segments.argmax(values.argument_values(atom)) for atom in atoms}
         return cls(plain, plain, vanished=False)
 
     @property
@@ -71,11 +71,11 @@ class WitnessChooser:
     def choose(self, session: StepSession, outcome: Outcome) -> WitnessSelection:
         """Return the witnesses at the point of an outcome."""
         values = PointValues(session.lowering, outcome)
-        inner = {atom: values.argument(atom) for atom in self._atoms}
+        inner = {atom: values.argument_values(atom) for atom in self._atoms}
         plain = {atom: atom.segments.argmax(e) for atom, e in inner.items()}
         several = {atom: e for atom, e in inner.items() if (atom.segments.sizes > 1).any()}
         vanished = bool(several) and all(
-            _vanishes(session, outcome, atom, e, self._tolerance) for atom, e in several.items()
+            _is_constant_on_bags(session, outcome, atom, e, self._tolerance) for atom, e in several.items()
         )
         chosen: Selections = {}
         for atom, e in inner.items():
@@ -98,14 +98,14 @@ class WitnessChooser:
         features = self._features[atom]
         if atom in self._scores or any(_has_differences(features, _tied_instances(bags, bag, ties)) for bag in pending):
             scores = self._ridge_scores(atom)
-            best = bags.max(np.where(ties, scores, -np.inf)) - EQUAL_SCORES * float(np.ptp(scores))
+            best = bags.max(np.where(ties, scores, -np.inf)) - SCORE_TIE_FRACTION * float(np.ptp(scores))
             ties &= scores >= best[bags.run_of_entry]
             chosen[pending] = bags.argmax(np.where(ties, scores, -np.inf))[pending]
             pending = _bags_with_ties(bags, ties)
         for bag in pending:
             places = _tied_instances(bags, bag, ties)
             # Without features, as in a maximum over other atoms only, the first instance is chosen.
-            first = np.lexsort(_dense(features, places).T[::-1])[0] if features.shape[1] else 0
+            first = np.lexsort(_dense_rows(features, places).T[::-1])[0] if features.shape[1] else 0
             chosen[bag] = places[first]
         return chosen
 
@@ -129,24 +129,26 @@ def _tied_instances(bags: Segments, bag: int, ties: npt.NDArray[np.bool_]) -> In
 
 def _has_differences(features: Points, places: Index) -> bool:
     """Return True unless the instances at these indices all have the same features."""
-    rows = _dense(features, places)
+    rows = _dense_rows(features, places)
     return bool((rows != rows[0]).any())
 
 
-def _vanishes(session: StepSession, outcome: Outcome, atom: SelectionAtom, e: Vector, tolerance: float) -> bool:
+def _is_constant_on_bags(
+    session: StepSession, outcome: Outcome, atom: SelectionAtom, e: Vector, tolerance: float
+) -> bool:
     """Return True if the argument e of a maximum is constant on every bag up to the tolerance or its certified error.
 
-    Differences above `LARGEST_VANISHING`, relative to 1 + max |e|, are never neglected.
+    Differences above `MAX_NEGLIGIBLE_DIFFERENCE`, relative to 1 + max |e|, are never neglected.
     """
     spread = float((atom.segments.max(e) + atom.segments.max(-e)).max())
     scale = 1.0 + float(np.abs(e).max())
-    if spread > LARGEST_VANISHING * scale:
+    if spread > MAX_NEGLIGIBLE_DIFFERENCE * scale:
         return False
     return spread <= max(tolerance * scale, _difference_error_bound(session, outcome, atom))
 
 
 def _difference_error_bound(session: StepSession, outcome: Outcome, atom: SelectionAtom) -> float:
-    """Return a bound on the error of differences within a bag (see the module docstring).
+    """Return the certified error of differences between instances of a bag (see the module docstring).
 
     Return 0 without a certificate, or if a function of the maximum has no term ||f||^2 in the objective.
     """
@@ -168,7 +170,7 @@ def _difference_error_bound(session: StepSession, outcome: Outcome, atom: Select
     return total
 
 
-def _dense(features: Points, places: Index) -> npt.NDArray[np.float64]:
+def _dense_rows(features: Points, places: Index) -> npt.NDArray[np.float64]:
     """Return the rows `places` of the features as a dense array."""
     rows = features[places]
     return rows.toarray() if isinstance(rows, sp.csr_array) else np.asarray(rows)

@@ -2,8 +2,8 @@
 
     h_i <= e_p + (U_i - L_p)(1 - q_p),   sum_{p in B_i} q_p = 1,   q binary,   h_i in place of max_{p in B_i} e_p
 
-with known bounds L_p <= e_p <= U_p on the value e_p of instance p, and U_i the largest U_p of bag B_i. Entries of
-maxima on their convex side are kept.
+The value e_p of instance p has known bounds L_p <= e_p <= U_p, and U_i is the largest U_p of bag B_i. Entries of maxima
+on their convex side are not replaced.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from milopt.declaration.programs.program import Program
 from milopt.schemes.ceilings import Ranges
 
 
-def witness_milp(
+def make_witness_milp(
     program: Program,
     atoms: list[SelectionAtom],
     ranges: Ranges,
 ) -> tuple[Program, dict[SelectionAtom, str]]:
-    """Return the mixed-integer program, and for each maximum of `atoms` the name of its binary variables q."""
+    """Return (program, names): the mixed-integer program, and for each maximum the name of its binary variables q."""
     milp = Program(f"{program.name} (MILP)")
     milp.variables, milp.functions = dict(program.variables), dict(program.functions)
     milp.parameters = dict(program.parameters)
@@ -59,7 +59,7 @@ def _free_name(name: str, program: Program) -> str:
 
 
 def _replace_maxima(expression: Expression, heights: dict[SelectionAtom, Variable], convex_sign: int) -> Expression:
-    """Return the expression with the entries of maxima on their non-convex side replaced by the variables h_i.
+    """Replace the entries of maxima on their non-convex side in an expression by the variables h_i.
 
     `heights`: the variables h of each maximum. `convex_sign`: sign of the coefficients of a maximum on its convex side,
     1 in a minimised objective and -1 in rows >= 0.

@@ -19,14 +19,14 @@ def capture_output(call: Callable[[], T]) -> tuple[T, str]:
     Both file descriptor 1 and `sys.stdout` are redirected. They belong to the whole process, so output that other
     threads write during the call is captured too.
     """
-    _flush()
+    _flush_standard_output()
     original = os.dup(1)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as file:
         try:
             os.dup2(file.fileno(), 1)
             with redirect_stdout(file):
                 value = call()
-                _flush()
+                _flush_standard_output()
         finally:
             os.dup2(original, 1)
             os.close(original)
@@ -34,8 +34,8 @@ def capture_output(call: Callable[[], T]) -> tuple[T, str]:
         return value, file.read()
 
 
-def _flush() -> None:
-    """Flush the buffers of Python and of the C library, so that earlier and later output is not mixed up."""
+def _flush_standard_output() -> None:
+    """Flush the buffers of Python and of the C library, so that buffered text goes to the present standard output."""
     if sys.stdout is not None:
         sys.stdout.flush()
     if os.name == "posix":

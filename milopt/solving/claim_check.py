@@ -1,8 +1,9 @@
 """Check a solver's claim that a program is infeasible or unbounded.
 
-A claim is accepted only if milopt finds a proof for the flat form, which the solver gets (`diagnosis`), and the proof
-is also valid for the declared program (`outcome.claims`). Programs on which a solver stalls far from an optimum are
-examined too.
+A claim is accepted only if `diagnosis` finds a proof for the flat form (the vectors and matrices that the solver gets),
+and the proof is also valid for the declared program (`outcome.claims`). There is one exception: the proof that an
+integer program is infeasible may be the bound of a solver's search, which milopt cannot check. A program is examined
+without a claim, too, if a solver stalls or fails on it far from an optimum.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from milopt.solving.diagnosis import Diagnosis, diagnose
 from milopt.solving.live_form import LiveForm
 from milopt.solving.solver import Solver
 
-CLAIMS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
-"""Terminations of a solver that milopt accepts only with a proof."""
-STALLED_RESIDUAL = 1e-4
-"""A stalled solve is examined if its largest residual exceeds this: the program may be infeasible or unbounded."""
+CLAIMED_TERMINATIONS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+"""Terminations that count as a claim of the solver, which milopt accepts only with a proof."""
+MIN_EXAMINED_RESIDUAL = 1e-4
+"""A stalled or failed solve is examined if its largest residual exceeds this: there may be no optimum."""
 MIN_DIAGNOSIS_SECONDS = 1.0
 """Minimum number of seconds for checking a claim, even if the time limit has almost been reached."""
 
@@ -32,13 +33,13 @@ MIN_DIAGNOSIS_SECONDS = 1.0
 def needs_check(outcome: Outcome) -> bool:
     """Return True if the program may be infeasible or unbounded.
 
-    That is the case if the solver claims it, or if the solver stalled or failed far from an optimum.
+    That is the case if the solver claims it, or if the solver stalled or failed without a point or far from an optimum.
     """
-    if outcome.termination in CLAIMS:
+    if outcome.termination in CLAIMED_TERMINATIONS:
         return True
     if outcome.termination not in (Termination.STALLED, Termination.ERROR):
         return False
-    return outcome.point is None or STALLED_RESIDUAL < largest_residual(outcome) < math.inf
+    return outcome.point is None or MIN_EXAMINED_RESIDUAL < largest_residual(outcome) < math.inf
 
 
 def largest_residual(outcome: Outcome) -> float:
@@ -47,18 +48,18 @@ def largest_residual(outcome: Outcome) -> float:
 
 
 def check_claim(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) -> Outcome:
-    """Return the outcome "infeasible" or "unbounded" if milopt can prove it.
+    """Return the outcome "infeasible" or "unbounded" if that is proved (see the module docstring for the exception).
 
     An unproved claim becomes "stalled", or "limit" if the time is over. An outcome that makes no claim is returned
     unchanged if nothing is proved.
     """
     compiled = live.primal_form() if live.uses_dual else live.compiled
-    is_claim = outcome.termination in CLAIMS
-    within = clock.extended(MIN_DIAGNOSIS_SECONDS) if is_claim and not clock.interrupted else clock
+    is_claim = outcome.termination in CLAIMED_TERMINATIONS
+    within = clock.with_at_least(MIN_DIAGNOSIS_SECONDS) if is_claim and not clock.interrupted else clock
     diagnosis = diagnose(compiled.form, solver, live.options, within, has_all_rows=not live.rows.is_lazy)
     clock.interrupted |= within.interrupted
     if diagnosis.proved is not None:
-        proved = _confirm(diagnosis, live, compiled, outcome.raw_status)
+        proved = _confirm_for_declared_program(diagnosis, live, compiled, outcome.raw_status)
         if proved is not None:
             return proved
         message = f"{diagnosis.proved} according to the rows of the epigraphs, but not for the declared program"
@@ -72,7 +73,9 @@ def check_claim(outcome: Outcome, live: LiveForm, solver: Solver, clock: Clock) 
     return Outcome.without_point(live.form, Termination.STALLED, outcome.raw_status, message)
 
 
-def _confirm(diagnosis: Diagnosis, live: LiveForm, compiled: CompiledForm, raw_status: str) -> Outcome | None:
+def _confirm_for_declared_program(
+    diagnosis: Diagnosis, live: LiveForm, compiled: CompiledForm, raw_status: str
+) -> Outcome | None:
     """Return the outcome of a proved diagnosis; None if its proof is not valid for the declared program.
 
     `compiled`: the flat form to which the vectors of the diagnosis belong. A proof without vectors, as by an integer

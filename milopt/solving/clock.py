@@ -1,4 +1,4 @@
-"""A clock shared by all parts of a scheme: time limit, elapsed time, and seconds of building and solving."""
+"""A clock shared by all sessions of a scheme: time limit, elapsed time, and seconds of building and solving."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import perf_counter
 
 
 @dataclass
-class Work:
+class WorkSeconds:
     """Seconds spent in all sessions that use a clock."""
 
     build: float = 0.0
@@ -27,7 +27,7 @@ class Clock:
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
-        self.work = Work()
+        self.work = WorkSeconds()
         self.interrupted = False
         """Whether Ctrl-C was pressed; the time then counts as over, whatever the limit is."""
         self._start = perf_counter()
@@ -36,20 +36,20 @@ class Clock:
         """Return the seconds since the clock was created."""
         return perf_counter() - self._start
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Return the seconds left, or None without a limit.
 
         The value is at least one millisecond, so that a solver can still be called and report the limit itself.
         """
         return None if self.limit is None else max(1e-3, self.limit - self.elapsed())
 
-    def extended(self, least: float) -> Clock:
-        """Return a clock with the time left here, but with no less than `least` seconds.
+    def with_at_least(self, least: float) -> Clock:
+        """Return a new clock whose time limit is the time left on this clock, but at least `least` seconds.
 
-        The two clocks share `work`, but not `interrupted`. The new clock is for short work without which the result
-        would have no point.
+        Without a limit, the new clock has none either. The two clocks share `work`, but not `interrupted`. The new
+        clock is for short final work, such as the check of a claim, for which the time left may be too little.
         """
-        left = self.left()
+        left = self.seconds_left()
         other = Clock(None if left is None else max(left, least))
         other.work = self.work
         return other

@@ -1,4 +1,4 @@
-"""Answers for programs without columns: there is nothing to choose, and only the rows must be checked."""
+"""Answers to forms without columns: the only point is the empty one, and only the rows must be checked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from milopt.compilation.violations import violations
 
 
 def answer_without_columns(form: StandardForm, tolerance: float) -> Answer:
-    """Return the empty point as optimal if the rows, which are the constants g, hold; "infeasible" otherwise.
+    """Return the answer to a form without columns: optimal if its rows, the constants g, hold; otherwise infeasible.
 
-    A row holds if its violation is at most `tolerance` times 1 + the largest absolute constant.
+    The optimal point is empty. A row holds if its violation is at most `tolerance` times 1 + the largest absolute
+    constant.
     """
     scale = 1.0 + float(np.abs(form.g).max(initial=0.0))
     if float(violations(form, form.g).max(initial=0.0)) > tolerance * scale:

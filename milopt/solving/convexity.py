@@ -21,11 +21,11 @@ class ConvexityCheck:
         self._solver = solver
         self._convex_form: EvaluationForm | None = None
 
-    def require(self, live: LiveForm) -> None:
+    def require_convex(self, live: LiveForm) -> None:
         """Raise `ConvexityError` if the objective is not convex.
 
-        A dual form is always convex, so it is not examined. Neither is a program for a solver that supports non-convex
-        programs.
+        A dual form is always convex, so it is not examined. If the solver supports non-convex programs, nothing is
+        examined.
         """
         if self._convex_form is live.form or live.uses_dual or Feature.NONCONVEX in self._solver.features:
             return
@@ -36,12 +36,13 @@ class ConvexityCheck:
 
 
 def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:
-    """Return the answer with the inertia (signs of the eigenvalues) of the program's own reduced Hessian.
+    """Return the answer with the inertia of the program's reduced Hessian, and the termination that follows from it.
 
-    A solution with an inertia is "stationary" if there is a negative eigenvalue or a negative weight of ||f||^2,
-    otherwise "optimal". The inertia refers to the points at which functions are evaluated, where a negative weight of
-    ||f||^2 may be hidden. If an answer claims optimality without an inertia, and the objective may be non-convex,
-    eigenvalues are computed.
+    The inertia is the number of positive, zero and negative eigenvalues. A stationary or optimal answer with an inertia
+    becomes "stationary" if an eigenvalue or the weight of some ||f||^2 is negative, otherwise "optimal". The weights
+    are checked separately, because the Hessian contains f only through its values at finitely many points. An optimal
+    answer without an inertia, from a solver for non-convex programs, becomes "stationary" if the objective has terms
+    that may be non-convex and its eigenvalues, which are then computed, show that it is not convex.
     """
     inertia = None if answer.inertia is None else live.compiled.convert_inertia(answer.inertia)
     if answer.termination not in (Termination.STATIONARY, Termination.OPTIMAL):

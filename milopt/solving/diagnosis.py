@@ -1,12 +1,13 @@
 """Decide whether a flat program is infeasible or unbounded, by vectors that milopt checks itself.
 
-    infeasible:  a Farkas vector, the multipliers of the elastic relaxation (`compilation.elastic_relaxation`); for an
-                 integer program also the proved bound of a mixed-integer search over the relaxation
+    infeasible:  a Farkas vector, the multipliers of the elastic relaxation (`compilation.elastic_relaxation`); or
+                 bounds that leave no value for a column
     unbounded:   a feasible point, and a direction along which the objective decreases without limit
                  (`compilation.recession`)
 
-A claim of a solver is never accepted without such vectors. Any installed solver may compute them, because they are
-checked afterwards.
+Any installed solver may compute these vectors, because milopt checks them afterwards. An integer program may also be
+found infeasible by the bound of a solver's mixed-integer search over the elastic relaxation. That bound cannot be
+checked, so the verdict then rests on the solver.
 """
 
 from __future__ import annotations
@@ -32,26 +33,26 @@ from milopt.solving.solver_failure import wrap_solver_errors
 from milopt.solving.solver_support import unsupported_reason
 
 PROOF_SOLVERS = ("highs", "clarabel", "native", "ecos")
-"""Solvers that compute the vectors, in this order. If none of them can, the solver that made the claim is used."""
+"""Solvers that compute the vectors, in this order. If none of them supports the form, the session's solver is used."""
 PROOF_TOLERANCE = 1e-8
 """Tolerance of the solves that compute the vectors."""
-INTEGER_MARGIN = 1e-6
-"""An integer program counts as infeasible if the proved bound of its scaled relaxation is larger than this."""
+MIN_INTEGER_BOUND = 1e-6
+"""An integer program counts as infeasible if a solver's bound on its scaled elastic relaxation is larger than this."""
 MAX_NEGLIGIBLE_DECREASE = 1e-9
-"""If no direction decreases the scaled objective by more than this, there is no direction of descent."""
-SMALLEST_RAY_ENTRY = 1e-6
+"""If no direction decreases the scaled objective by more than this, the program counts as having no ray."""
+MIN_NAMED_RAY_FRACTION = 1e-6
 """A block is named in the message if an entry of the ray exceeds this fraction of the largest entry."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Result of a diagnosis: a proof that the program is infeasible or unbounded, if there is one, and a message."""
+    """Verdict that a program is infeasible or unbounded, if any, with the vectors that prove it and a message."""
 
     proved: Termination | None
-    """INFEASIBLE or UNBOUNDED if that is proved, otherwise None."""
+    """INFEASIBLE or UNBOUNDED if that is proved, otherwise None; for integers see the module docstring."""
     message: str
     farkas: Vector | None = None
-    """Multipliers of the rows that prove infeasibility; None if there is another proof."""
+    """Multipliers of the rows that prove infeasibility; None if the verdict is another one or has another reason."""
     feasible: Vector | None = None
     """A feasible point, if the program is unbounded."""
     ray: Vector | None = None
@@ -69,7 +70,7 @@ class _FeasibilityVerdict:
 
 
 def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock, *, has_all_rows: bool) -> Diagnosis:
-    """Decide whether a program is infeasible or unbounded; `Diagnosis.proved` is None if neither is proved.
+    """Decide whether a program is infeasible or unbounded; `Diagnosis.proved` is None if neither is found.
 
     `has_all_rows`: whether `form` has all rows of the program; otherwise it is not examined for a ray. `solver` is used
     only if no installed solver of `PROOF_SOLVERS` supports the form.
@@ -89,7 +90,9 @@ def diagnose(form: StandardForm, solver: Solver, options: Options, clock: Clock,
             None, "a point satisfies all constraints, and no direction was found in which the objective falls"
         )
     size = float(np.abs(ray).max())
-    names = [b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > SMALLEST_RAY_ENTRY * size]
+    names = [
+        b.name for b in form.columns if np.abs(ray[b.start : b.stop]).max(initial=0.0) > MIN_NAMED_RAY_FRACTION * size
+    ]
     runaways = ", ".join(repr(name) for name in names)
     message = f"The objective falls without limit along {runaways}; bound or penalise them."
     return Diagnosis(Termination.UNBOUNDED, message, feasible=verdict.feasible, ray=ray)
@@ -117,7 +120,7 @@ class _ProofSolvers:
                 return
             try:
                 with wrap_solver_errors(solver.name), closing(solver.engine(form, self._options)) as engine:
-                    answer = engine.solve(self._clock.left())
+                    answer = engine.solve(self._clock.seconds_left())
             except SolverError:
                 continue  # The next solver may find a vector.
             self._clock.interrupted |= answer.interrupted
@@ -125,7 +128,11 @@ class _ProofSolvers:
 
 
 def _find_feasibility_verdict(form: StandardForm, proof_solvers: _ProofSolvers) -> _FeasibilityVerdict:
-    """Return a proof that the program is infeasible, or a feasible point (none for an integer program), or neither."""
+    """Return whether the program is infeasible, with Farkas multipliers; or feasible, with a point; or unknown.
+
+    An integer program whose continuous relaxation is feasible has no multipliers and no point in its verdict. That it
+    is infeasible then rests on a solver's bound, which cannot be checked.
+    """
     relaxation = ElasticRelaxation(replace(form, integer=np.zeros(form.n, dtype=bool)))
     point: Vector | None = None
     for answer in proof_solvers.answers(relaxation.form):
@@ -153,13 +160,13 @@ def _find_integer_infeasibility(form: StandardForm, proof_solvers: _ProofSolvers
     for answer in proof_solvers.answers(relaxation.form):
         if relaxation.proves_feasibility(answer.x):
             return ""
-        if answer.bound is not None and answer.bound > INTEGER_MARGIN:
+        if answer.bound is not None and answer.bound > MIN_INTEGER_BOUND:
             return _infeasibility_message(relaxation, answer.x)
     return None
 
 
 def _infeasibility_message(relaxation: ElasticRelaxation, x: Vector | None) -> str:
-    """Return a sentence that names the blocks which the cheapest relaxation violates."""
+    """Return a message that no point is feasible, with the names of the blocks that the relaxed solution x violates."""
     blamed = relaxation.describe_violations(x)
     cheapest = f"; the cheapest relaxation violates {blamed}" if blamed else ""
     return f"No point satisfies all constraints{cheapest}."

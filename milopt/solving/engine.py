@@ -1,4 +1,4 @@
-"""An engine: a program inside a solver, which is kept between solves and updated when the program changes.
+"""An engine holds a program inside a solver between solves, and is updated when the program changes.
 
 The program is in flat form (`StandardForm`: vectors and matrices over all columns and rows).
 

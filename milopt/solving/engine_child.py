@@ -17,18 +17,25 @@ from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.declaration.programs.sparse import zeros
 from milopt.errors import MiloptError
 from milopt.solving import registry
-from milopt.solving.engine_process import GRACE_SECONDS, MIN_SECONDS, mark_child, pack_failure, read_frame, write_frame
+from milopt.solving.engine_process import (
+    GRACE_SECONDS,
+    MIN_SECONDS,
+    mark_as_child,
+    pack_failure,
+    read_frame,
+    write_frame,
+)
 from milopt.solving.engine_wire import pack_answer, unpack, unpack_form
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 ORPHAN_SECONDS = 10.0
-"""Seconds after the time limit at which the process ends itself, in case its parent has died."""
+"""Seconds after the time limit and `GRACE_SECONDS` at which the process ends itself, in case its parent has died."""
 
 
 def main() -> None:
     """Read the solver and its options, report readiness with an empty frame, then answer one form after the other."""
-    mark_child()
+    mark_as_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
     # Output of the solver must not be mixed with the frames, so it goes to standard error.
@@ -37,13 +44,13 @@ def main() -> None:
     header, _ = unpack(read_frame(requests))
     solver = registry.get_solver(header.pop("solver"))
     options = Options(**header)
-    _load(solver)
+    _load_library(solver)
     write_frame(replies, b"")
-    while _serve(requests, replies, solver, options):
+    while _answer_one_form(requests, replies, solver, options):
         pass
 
 
-def _serve(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Options) -> bool:
+def _answer_one_form(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Options) -> bool:
     """Answer one form; return False if the input has ended."""
     try:
         packed = read_frame(requests)
@@ -64,7 +71,7 @@ def _serve(requests: IO[bytes], replies: IO[bytes], solver: Solver, options: Opt
     return True
 
 
-def _load(solver: Solver) -> None:
+def _load_library(solver: Solver) -> None:
     """Load the solver's library by solving a program with one column, before the time limit of a form starts."""
     unit, bounds = np.ones(1), (np.ones(1), np.full(1, 2.0))
     rows, columns = (zeros(0, 1), np.zeros(0)), (ColumnBlock("x", 0, 1),)

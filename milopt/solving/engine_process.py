@@ -1,8 +1,8 @@
 """Run a solver in a separate process, which is killed when the time limit is over.
 
-Compiled code checks its time limit between iterations at best, and one iteration may take minutes. `EngineProcess` is
-the part of an engine that solves in another process: the process (`engine_child`) is started at the first solve,
-answers one form after the other, and is killed if an answer is late. Starting it takes about half a second, so an
+Compiled code checks its time limit between iterations at best, and one iteration may take minutes. An engine uses an
+`EngineProcess` to solve in another process: that process (`engine_child`) is started at the first solve, answers one
+form after the other, and is killed if an answer is late. Starting it takes about half a second, so an
 engine uses it only if there is a time limit that its library might exceed.
 
 The pipes carry frames: eight bytes with the length, then an archive of `engine_wire`. The process first gets the name
@@ -30,26 +30,26 @@ from milopt.interrupt import CallEnd, run_interruptible
 from milopt.solving.engine_wire import Header, pack, pack_form, unpack, unpack_answer
 from milopt.solving.options import Options
 
-MODULE = "milopt.solving.engine_child"
+CHILD_MODULE = "milopt.solving.engine_child"
 GRACE_SECONDS = 1.2
 """Seconds after the time limit during which the solver may still return the point that it has."""
 MIN_SECONDS = 1e-3
 """Time limit in seconds given to a solver if no time is left, so that the solver reports the limit itself."""
 MIN_SOLVE_FRACTION = 0.5
 """Fraction of the time limit that remains for solving, however long the process took to start."""
-HEAVY_ENTRIES = 500_000
-"""Entries of P and F above which one iteration of an interior-point or active-set method may take a second."""
+MIN_HEAVY_ENTRIES = 500_000
+"""Entries of P and F from which on one iteration of an interior-point or active-set method may take a second."""
 
 _in_child = False
 
 
-def mark_child() -> None:
+def mark_as_child() -> None:
     """Mark this process as the child of another, so that it solves everything itself."""
     global _in_child
     _in_child = True
 
 
-def is_heavy(form: StandardForm, limit: int = HEAVY_ENTRIES) -> bool:
+def is_heavy(form: StandardForm, limit: int = MIN_HEAVY_ENTRIES) -> bool:
     """Return True if the matrices P and F of a form have at least `limit` entries.
 
     One iteration of a solver, during which it does not check the clock, may then take a second. `limit` depends on the
@@ -62,7 +62,7 @@ def is_heavy(form: StandardForm, limit: int = HEAVY_ENTRIES) -> bool:
 
 
 def late_reason(solver: str, options: Options) -> str:
-    """Return why a solver without a time limit cannot be stopped from outside, in words; empty if it can be."""
+    """Return why a solver without a time limit of its own cannot be stopped by ending its process; empty if it can."""
     if EngineProcess(solver, options).can_run():
         return ""
     return "it has no time limit, and cannot run in a separate process, because `extra` holds Python objects"
@@ -97,7 +97,8 @@ class EngineProcess:
     def solve(self, form: StandardForm, time_limit: float) -> Answer:
         """Solve a form within `time_limit` seconds.
 
-        At the time limit and at Ctrl-C, the process is killed and the answer has no point.
+        The process is killed at Ctrl-C, or if there is no answer `GRACE_SECONDS` after the time limit; the answer then
+        has no point. If the process starts late, the limit is extended, so that `MIN_SOLVE_FRACTION` of it remains.
         """
         replies: list[bytes] = []
         began = perf_counter()
@@ -147,7 +148,7 @@ class EngineProcess:
         """Kill the process, if there is one."""
         process, self._process = self._process, None
         if process is not None:
-            _terminate(process)
+            _kill_and_wait(process)
 
     def _running_process(self) -> subprocess.Popen[bytes]:
         """Return the running process; start one if there is none."""
@@ -158,14 +159,14 @@ class EngineProcess:
         # -P: modules in the current directory must not hide packages. A separate process group: Ctrl-C in a terminal
         # must reach only this process.
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", MODULE],
+            [sys.executable, "-P", "-m", CHILD_MODULE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
             process_group=0 if os.name == "posix" else None,
         )
-        weakref.finalize(self, _terminate, process)
+        weakref.finalize(self, _kill_and_wait, process)
         self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -217,7 +218,7 @@ def _parse_reply(reply: bytes) -> Answer:
     return Answer(Termination.ERROR, f"{header['error']}: {header['message']}")
 
 
-def _terminate(process: subprocess.Popen[bytes]) -> None:
+def _kill_and_wait(process: subprocess.Popen[bytes]) -> None:
     """Kill a process, close its pipes and wait for its end."""
     process.kill()
     for pipe in (process.stdin, process.stdout):

@@ -23,14 +23,14 @@ Header = dict[str, Any]
 
 
 def pack(header: Header, arrays: Arrays) -> bytes:
-    """Return an archive with a header, which must be valid JSON, and arrays."""
+    """Encode a header, which must be plain JSON data, and arrays as an npz archive."""
     archive = io.BytesIO()
     np.savez(archive, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
     return archive.getvalue()
 
 
 def unpack(packed: bytes) -> tuple[Header, dict[str, np.ndarray[Any, Any]]]:
-    """Return the header and the arrays of an archive."""
+    """Decode an archive that `pack` has encoded; return (header, arrays)."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files if name != "header"}
         return json.loads(str(file["header"])), arrays
@@ -44,45 +44,45 @@ def pack_form(form: StandardForm) -> bytes:
         "maximize": form.maximize,
         "known_convex": form.known_convex,
         "columns": [[block.name, block.start, block.stop, block.scalar] for block in form.columns],
-        "rows": [_row_header(block) for block in form.rows],
+        "rows": [_pack_row_block(block) for block in form.rows],
         "pieces": len(form.P.pieces),
     }
     arrays = {name: getattr(form, name) for name in ("q", "g", "lower", "upper", "integer")}
-    arrays |= _matrix_arrays("F", form.F)
+    arrays |= _pack_matrix("F", form.F)
     for k, piece in enumerate(form.P.pieces):
-        arrays |= _matrix_arrays(f"R{k}", piece.rows) | {f"W{k}": np.asarray(piece.weight)}
+        arrays |= _pack_matrix(f"R{k}", piece.rows) | {f"W{k}": np.asarray(piece.weight)}
     return pack(header, arrays)
 
 
 def unpack_form(packed: bytes) -> StandardForm:
     """Decode a form encoded by `pack_form`."""
     header, arrays = unpack(packed)
-    pieces = tuple(Piece(_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
+    pieces = tuple(Piece(_unpack_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
     return StandardForm(
         name=header["name"],
         P=Quadratic(arrays["q"].size, pieces),
         q=arrays["q"],
         constant=header["constant"],
-        F=_matrix("F", arrays),
+        F=_unpack_matrix("F", arrays),
         g=arrays["g"],
         lower=arrays["lower"],
         upper=arrays["upper"],
         integer=arrays["integer"],
         columns=tuple(ColumnBlock(*place, scalar=scalar) for *place, scalar in header["columns"]),
-        rows=tuple(_row_block(*row) for row in header["rows"]),
+        rows=tuple(_unpack_row_block(*row) for row in header["rows"]),
         maximize=header["maximize"],
         known_convex=header["known_convex"],
     )
 
 
-def _row_header(block: RowBlock) -> list[Any]:
-    """Return the description of a row block as plain data."""
+def _pack_row_block(block: RowBlock) -> list[Any]:
+    """Return the description of a row block as plain data, which `_unpack_row_block` takes as its arguments."""
     sizes = None if block.sizes is None else block.sizes.tolist()
     return [block.name, block.cone.name, block.start, block.stop, sizes]
 
 
-def _row_block(name: str, cone: str, start: int, stop: int, sizes: list[int] | None) -> RowBlock:
-    """Return the row block with the given description."""
+def _unpack_row_block(name: str, cone: str, start: int, stop: int, sizes: list[int] | None) -> RowBlock:
+    """Return the row block that `_pack_row_block` has described."""
     return RowBlock(name, get_cone(cone), start, stop, sizes=None if sizes is None else np.array(sizes, dtype=np.intp))
 
 
@@ -116,13 +116,13 @@ def unpack_answer(packed: bytes) -> Answer:
     )
 
 
-def _matrix_arrays(name: str, matrix: sp.csr_array) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of a sparse matrix, with names that begin with `name`."""
+def _pack_matrix(name: str, matrix: sp.csr_array) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a sparse matrix by names that begin with `name`."""
     parts = {part: np.asarray(getattr(matrix, part)) for part in ("data", "indices", "indptr", "shape")}
     return {f"{name}_{part}": values for part, values in parts.items()}
 
 
-def _matrix(name: str, arrays: Arrays) -> sp.csr_array:
-    """Return the sparse matrix whose arrays have names that begin with `name`."""
+def _unpack_matrix(name: str, arrays: Arrays) -> sp.csr_array:
+    """Return the sparse matrix that `_pack_matrix` has stored under names that begin with `name`."""
     data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
     return sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))

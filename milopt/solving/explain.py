@@ -1,8 +1,8 @@
-"""Explain which solvers support a program, and why the others do not, without solving the program.
+"""Explain which solvers support a program, and why the remaining solvers do not, without solving the program.
 
-Solvers are checked by the features of the program first. If kernels need to be evaluated at few points only, they are
-also checked by the flat form (vectors and matrices) that they would get. It is made with two instances per bag, which
-does not change its pattern, that is, which kinds of rows and columns there are.
+Solvers are checked by the features of the program first. If kernels need to be evaluated at few points only, solvers
+are also checked by the flat form (vectors and matrices) that they would get. For this check, the form is made from two
+instances per bag only: it then has the same pattern, that is, the same kinds of rows and columns.
 """
 
 from __future__ import annotations
@@ -99,20 +99,20 @@ def explain(program: Program | SemiInfinite) -> SupportTable:
     >>> [entry.reason for entry in table if entry.solver == "highs"]
     ['it is of kind SOCP and has second-order cones; highs supports ...']
     """
-    checker = support_checker(program)
+    checker = make_support_checker(program)
     entries: list[SolverSupport] = []
     for name, availability in registry.available_solvers().items():
         family, colon, _ = name.partition(":")
         if not availability.installed:
             entries.append(SolverSupport(name, False, _unavailable_reason(availability)))
         elif colon:
-            entries += [checker.check(registry.get_solver(variant)) for variant in registry.variants(family)]
+            entries += [checker.check(registry.get_solver(variant)) for variant in registry.family_variants(family)]
         else:
             entries.append(checker.check(registry.get_solver(name)))
     return SupportTable(entries)
 
 
-def support_checker(program: Program | SemiInfinite) -> SupportChecker | SemiInfiniteSupportChecker:
+def make_support_checker(program: Program | SemiInfinite) -> SupportChecker | SemiInfiniteSupportChecker:
     """Return the object that checks which solvers support a program; raise `ParameterError` for anything else."""
     if not isinstance(program, Problem):
         raise ParameterError(f"explain requires a Program, not {type(program).__name__}.")
@@ -148,7 +148,7 @@ class SemiInfiniteSupportChecker:
 
 
 class SupportChecker:
-    """Check of which solvers support a program; each flat form that is needed for it is made once."""
+    """Check of which solvers support a program; each flat form that the checks need is made only once."""
 
     def __init__(self, program: Program, requested_form: str = "auto", prices: int = 0) -> None:
         """Prepare the checks of a program.
@@ -169,34 +169,34 @@ class SupportChecker:
 
     @property
     def lowered(self) -> LoweredProgram | None:
-        """The whole lowered program; None if it was not needed, if only a sample was lowered, or for a DC program."""
+        """The program lowered with all its rows; None for a DC program, or if no check lowered more than a sample."""
         return None if self.is_dc or "_lowering_attempt" not in vars(self) else self._lowering_attempt.lowered
 
     @property
     def missing_form_reason(self) -> str:
-        """Why there is no form to check (missing value, large dictionary, norm on its non-convex side); else empty."""
+        """Why no form can be made for the checks (such as a parameter without a value); empty if one can be made."""
         return self._lowering_attempt.reason
 
     @property
-    def _form(self) -> EvaluationForm | None:
+    def _evaluation_form(self) -> EvaluationForm | None:
         """Evaluation form for the checks; None if there is none."""
         return self._lowering_attempt.form
 
     @cached_property
-    def nonconvexity(self) -> str:
+    def nonconvexity_reason(self) -> str:
         """Why the objective is not convex, in words; empty if it is convex or there is no form.
 
         Eigenvalues are computed if the objective has terms that may be non-convex.
         """
-        if self._form is None or not nonconvex_terms(self._form):
+        if self._evaluation_form is None or not nonconvex_terms(self._evaluation_form):
             return ""
         # The sample of a DC program contains fewer points than the program, so the whole program is examined.
         return nonconvexity_reason(
-            judge_program_convexity(self._program) if self.is_dc else judge_form_convexity(self._form)
+            judge_program_convexity(self._program) if self.is_dc else judge_form_convexity(self._evaluation_form)
         )
 
-    def supports(self, solver: Solver) -> bool:
-        """Return True if a solver supports the program. Nothing is lowered if the declared blocks suffice."""
+    def is_supported_by(self, solver: Solver) -> bool:
+        """Return True if a solver supports the program, which is lowered only if its declared blocks do not decide."""
         features, cones = self.profile.features, self.profile.cones
         if not supports_features(solver, features, cones):
             return False
@@ -215,11 +215,11 @@ class SupportChecker:
         lacking = missing_feature_reason(solver, self.profile.features, self.profile.cones)
         if lacking is not None:
             return lacking
-        if Feature.NONCONVEX not in solver.features and self.nonconvexity:
-            return f"{self.nonconvexity} {solver.name} supports only convex programs."
+        if Feature.NONCONVEX not in solver.features and self.nonconvexity_reason:
+            return f"{self.nonconvexity_reason} {solver.name} supports only convex programs."
         if solver.supports_structure(self._program):
             return None
-        flat = self._flat_form(self._form_name(solver))
+        flat = self._flat_form(self._choose_form_name(solver))
         if flat is None and solver.recognises_patterns:
             too_many = f"it supports certain patterns only, and more than {MAX_EXAMINED_POINTS} points are not examined"
             return self.missing_form_reason or too_many
@@ -228,31 +228,31 @@ class SupportChecker:
     def _describe_form(self, solver: Solver) -> str:
         """Return the kind of the program and the form in which the solver would get it, in words."""
         words = f"{self.kind} at each choice of witnesses" if self.is_dc else self.kind
-        if self._form is None:
+        if self._evaluation_form is None:
             return f"{words}, judged by its features; {self.missing_form_reason.rstrip('.')}"
-        if self._form.spaces:
-            words += ", in dual form" if self._form_name(solver) == "dual" else ", in primal form"
-        if not solver.supports_structure(self._program) and self._flat_form(self._form_name(solver)) is None:
+        if self._evaluation_form.spaces:
+            words += ", in dual form" if self._choose_form_name(solver) == "dual" else ", in primal form"
+        if not solver.supports_structure(self._program) and self._flat_form(self._choose_form_name(solver)) is None:
             words += f"; judged by its features, as it has functions at more than {MAX_EXAMINED_POINTS} points"
         return words
 
-    def _form_name(self, solver: Solver) -> FormName:
-        """Return the form in which functions would be given to a solver: "primal" or "dual"."""
-        if self._form is None or not self._form.spaces or self._requested_form == "primal":
+    def _choose_form_name(self, solver: Solver) -> FormName:
+        """Return the form in which a solver would get functions of a kernel space: "primal" or "dual"."""
+        if self._evaluation_form is None or not self._evaluation_form.spaces or self._requested_form == "primal":
             return "primal"
         if solver.preferred_form != "dual" and self._requested_form != "dual":
             return "primal"
         saddles = Feature.NONCONVEX in solver.features
-        return "dual" if dual_unsupported_reason(self._form, saddles) is None else "primal"
+        return "dual" if dual_unsupported_reason(self._evaluation_form, saddles) is None else "primal"
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
-        """Return the primal or dual flat form of a sample of the rows; None if there is none or points are too many."""
+        """Return the primal or dual flat form of a sample of the rows; None without a form or with too many points."""
         if name not in self._flat:
             self._flat[name] = None
-            if self._form is not None:
-                active = LazyRows.sample(self._form)
-                if count_used_points(self._form, active) <= MAX_EXAMINED_POINTS:
-                    self._flat[name] = compile_form(self._form, name, active).form
+            if self._evaluation_form is not None:
+                active = LazyRows.pattern_sample(self._evaluation_form)
+                if count_used_points(self._evaluation_form, active) <= MAX_EXAMINED_POINTS:
+                    self._flat[name] = compile_form(self._evaluation_form, name, active).form
         return self._flat[name]
 
 

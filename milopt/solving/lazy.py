@@ -13,16 +13,16 @@ from milopt.arrays import Index, Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 
 MIN_ROWS_PER_MAXIMUM = 4
-"""Average number of rows per maximum above which lazy rows pay off."""
+"""Average number of rows per maximum above which adding rows lazily saves time."""
 
-ROWS_PER_ROUND = 2
-"""Number of violated rows that are added per maximum: fewer rounds are needed than with one, at hardly more rows."""
+MAX_ADDED_ROWS_PER_MAXIMUM = 2
+"""Violated rows added per maximum in the first rounds: with two, fewer rounds are needed, at hardly more rows."""
 ROUNDS_PER_DOUBLING = 4
 """Number of rounds after which the number of added rows is doubled."""
 
 
 class LazyRows:
-    """Active rows of a form, those that the engine has, in the engine's order.
+    """The active rows of a form: the rows that the engine has, in the order in which it has them.
 
     Parameters
     ----------
@@ -42,11 +42,12 @@ class LazyRows:
         self.is_lazy = rows > groups and (worthwhile if wanted is None else wanted)
         self.active: Index = self._initial_rows(form) if self.is_lazy else np.arange(form.rows.count)
 
-    def violated(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
+    def find_violated(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
         """Return, for each maximum, its most violated rows that are not active yet; none if rows are not lazy.
 
         `rows`: value of every row of the form; a row is violated if its value is below -`tolerance`. At most
-        `ROWS_PER_ROUND` rows per maximum are returned, twice as many after every `ROUNDS_PER_DOUBLING` rounds.
+        `MAX_ADDED_ROWS_PER_MAXIMUM` rows per maximum are returned; the number doubles every `ROUNDS_PER_DOUBLING`
+        rounds.
         """
         if not self.is_lazy:
             return np.zeros(0, dtype=np.intp)
@@ -56,21 +57,23 @@ class LazyRows:
         order = wrong[np.lexsort((rows[wrong], form.group[wrong]))]
         _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
-        return np.asarray(order[place < ROWS_PER_ROUND << (self.rounds // ROUNDS_PER_DOUBLING)], dtype=np.intp)
+        return np.asarray(
+            order[place < MAX_ADDED_ROWS_PER_MAXIMUM << (self.rounds // ROUNDS_PER_DOUBLING)], dtype=np.intp
+        )
 
-    def add(self, index: Index) -> None:
-        """Activate further rows, which the engine gets after those that it has."""
+    def activate(self, index: Index) -> None:
+        """Activate further rows, which the engine appends to the rows that it has."""
         self.rounds += 1
         self.active = np.concatenate([self.active, index])
 
-    def add_all(self, form: EvaluationForm) -> None:
+    def activate_all(self, form: EvaluationForm) -> None:
         """Activate all rows, and stop adding rows lazily."""
         self.is_lazy = False
         self.active = np.arange(form.rows.count)
 
     @staticmethod
-    def sample(form: EvaluationForm) -> Index:
-        """Return rows that show the pattern of all rows: those outside maxima, and two of each maximum.
+    def pattern_sample(form: EvaluationForm) -> Index:
+        """Return a sample of rows with the pattern of all rows: those outside maxima, and two of each maximum.
 
         One row per maximum would hide that there is a maximum.
         """

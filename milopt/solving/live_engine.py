@@ -1,4 +1,4 @@
-"""The engine of a session: built when it is first needed, and updated when the form changes."""
+"""The engine of a session: it is built when it is first needed, and updated when the form changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from milopt.solving.solver_support import check_supported, supports_features
 
 
 class LiveEngine:
-    """A solver's own model of a live form, which is updated with the form."""
+    """Engine with a solver's own model of a `LiveForm`; it is updated when the form changes."""
 
     def __init__(self, solver: Solver, options: Options) -> None:
         self.solver = solver
@@ -55,7 +55,7 @@ class LiveEngine:
         if self._engine is not None and change is not None:
             form = live.compiled.form
             is_supported = supports_features(self.solver, features_of(form), cones_of(form))
-            # Rows that are not active yet may hide a pattern; the engine recognises patterns itself.
+            # The active rows alone may not show the pattern. The engine of such a solver checks the pattern itself.
             if is_supported and not self.solver.recognises_patterns:
                 is_supported = self.solver.unsupported_reason(form) is None
             if not is_supported:

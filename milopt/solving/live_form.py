@@ -48,18 +48,18 @@ class LiveForm:
         self._objective, self._blocks, self.form = lowered.objective, dict(lowered.blocks), lowered.form
         self._max_eager_rows = solver.max_eager_rows
         self._supports_nonconvex = Feature.NONCONVEX in solver.features
-        self.rows = self._lazy_rows()
+        self.rows = self._make_lazy_rows()
         self.spaces: list[KernelSpace] = []
         self.whitenings: list[Whitening] = []
         self._update_spaces(before)
-        self.uses_dual = self._choose_dual(solver.preferred_form)
+        self.uses_dual = self._should_use_dual(solver.preferred_form)
         self._compiled: CompiledForm | None = None
 
     @property
     def compiled(self) -> CompiledForm:
         """The flat form of the active rows, compiled on first use."""
         if self._compiled is None:
-            make = self._dual if self.uses_dual else self.primal_form
+            make = self._dual_form if self.uses_dual else self.primal_form
             self._compiled = make()
         return self._compiled
 
@@ -75,14 +75,14 @@ class LiveForm:
         """
         if not self.rows.is_lazy:
             return self.compiled.form
-        rows = LazyRows.sample(self.form)
+        rows = LazyRows.pattern_sample(self.form)
         if self.uses_dual:
-            return self._dual(rows).form
+            return self._dual_form(rows).form
         # Work on copies, because the compiled form does not contain the coordinates of the sampled points.
         return PrimalForm(self.form, [whitening.copy() for whitening in self.whitenings], rows).form
 
-    def _dual(self, rows: Index | None = None) -> DualForm:
-        """Return the dual form of the given rows; None selects the active rows."""
+    def _dual_form(self, rows: Index | None = None) -> DualForm:
+        """Return the dual form with the given rows; None selects the active rows."""
         return DualForm(self.form, self.spaces, self.rows.active if rows is None else rows)
 
     # -- changes -------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class LiveForm:
         if isinstance(compiled, PrimalForm) and self._has_same_curvature(before) and self._has_all_coordinates():
             compiled.change_objective(self.form)
             return Change(ChangeKind.LINEAR)
-        return self._recompile()
+        return self._discard_flat_form()
 
     def refresh_blocks(self, names: Iterable[str], auxiliary: Iterable[str] = ()) -> Change | None:
         """Compile the constraint blocks `names` again, and return the change for the engine; None for no blocks.
@@ -119,13 +119,17 @@ class LiveForm:
             self._blocks[name] = self.lowering.block(name, constraints[name])
         before, self.form = self.form, self._assemble()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
-        if not same or _cones(before) != _cones(self.form) or not np.array_equal(self.form.group, before.group):
+        if (
+            not same
+            or _cone_layout(before) != _cone_layout(self.form)
+            or not np.array_equal(self.form.group, before.group)
+        ):
             return self.rebuild()
-        if not self.is_flat:
-            return self._recompile(more=0)
+        if not self.is_primal_without_functions:
+            return self._discard_flat_form(added_rows=0)
         if self.rows.is_lazy and self.form.conic:
             # Lazy rows were appended after the cones, but in a recompiled form they come before the cones.
-            return self._recompile()
+            return self._discard_flat_form()
         rows = np.flatnonzero(np.isin(self._block_names(self.form, self.rows.active), changed))
         self._compiled = self.primal_form()
         if have_same_entries(self.form.rows.A, before.rows.A):
@@ -139,7 +143,13 @@ class LiveForm:
         same = linear.width == before.n and linear.point_counts == before.point_counts
         # Auxiliary rows come last in a form, and lazy rows are only partly active. In both cases the rows of the new
         # block are not simply the last rows of the flat form.
-        if not same or not self.is_flat or self.rows.is_lazy or self.lowering.auxiliary or (block.group >= 0).any():
+        if (
+            not same
+            or not self.is_primal_without_functions
+            or self.rows.is_lazy
+            or self.lowering.auxiliary
+            or (block.group >= 0).any()
+        ):
             self.form = self._assemble()
             return self.rebuild()
         self.form = before.with_block(block)
@@ -155,7 +165,7 @@ class LiveForm:
         for name in names:
             self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
         self.form = self._assemble()
-        if not self.is_flat:
+        if not self.is_primal_without_functions:
             return self.rebuild()
         self._compiled = self.primal_form()
         return Change(ChangeKind.COLUMNS_ADDED, np.arange(before.n, self.form.n))
@@ -166,7 +176,7 @@ class LiveForm:
         linear.change_bounds(variable)
         self.form = self.form.with_bounds(np.concatenate(linear.lower), np.concatenate(linear.upper))
         if not isinstance(self._compiled, PrimalForm):
-            return self._recompile()
+            return self._discard_flat_form()
         self._compiled.change_bounds(self.form)
         return Change(ChangeKind.BOUNDS, linear.columns_of(variable))
 
@@ -178,7 +188,7 @@ class LiveForm:
             del self._blocks[name]
         self.lowering.drop_blocks(chosen)
         self.form = self._assemble()
-        if not self.is_flat or self.rows.is_lazy:
+        if not self.is_primal_without_functions or self.rows.is_lazy:
             return self.rebuild()
         remaining = np.delete(self.rows.active, deleted)
         missing = np.flatnonzero(np.isin(self._block_names(before, np.arange(before.rows.count)), chosen))
@@ -189,45 +199,45 @@ class LiveForm:
 
     def activate_rows(self, rows: Index) -> Change:
         """Make further rows of the form active, and return the change for the engine."""
-        self.rows.add(rows)
-        if self.is_flat and isinstance(self._compiled, PrimalForm):
+        self.rows.activate(rows)
+        if self.is_primal_without_functions and isinstance(self._compiled, PrimalForm):
             self._compiled.append_rows(self.form, rows)
             return Change(ChangeKind.ROWS_ADDED)
-        return self._recompile(more=rows.size)
+        return self._discard_flat_form(added_rows=rows.size)
 
     def activate_all_rows(self) -> Change:
         """Make all rows active, without lazy rows from now on, and return the change for the engine."""
-        self.rows.add_all(self.form)
-        return self._recompile()
+        self.rows.activate_all(self.form)
+        return self._discard_flat_form()
 
     def use_primal(self) -> Change:
         """Use the primal form from now on, and return the change for the engine.
 
-        Needed if the dual form is infeasible: the program may then be infeasible or unbounded, and only the primal form
-        shows which.
+        It is called if a solve in the dual form fails, or ends as infeasible or unbounded. If the dual form is
+        infeasible, the program may be infeasible or unbounded, and only the primal form shows which.
         """
         self.uses_dual = False
-        return self._recompile()
+        return self._discard_flat_form()
 
     def rebuild(self) -> Change:
         """Update kernel spaces, lazy rows and the flat form after a change of rows, columns, cones or points."""
         if tuple(space.count for space in self.spaces) != self.form.point_counts:
             self._update_spaces()
-        self.rows = self._lazy_rows()
-        return self._recompile()
+        self.rows = self._make_lazy_rows()
+        return self._discard_flat_form()
 
     # -- internals -----------------------------------------------------------------------------------------------
 
     @property
-    def is_flat(self) -> bool:
-        """Whether there is no function of a kernel space and no dual form; no change then requires new coordinates."""
+    def is_primal_without_functions(self) -> bool:
+        """Whether the form is primal and has no function of a kernel space, so that no change needs new coordinates."""
         return not self.spaces and not self.uses_dual
 
     def _assemble(self) -> EvaluationForm:
         """Return the evaluation form of the current objective and blocks."""
         return self.lowering.assemble(self._objective, list(self._blocks.values()))
 
-    def _lazy_rows(self) -> LazyRows:
+    def _make_lazy_rows(self) -> LazyRows:
         """Return the initial state of the lazy rows."""
         return LazyRows(self.form, self.options.lazy, self._max_eager_rows)
 
@@ -242,19 +252,20 @@ class LiveForm:
         self.spaces = [KernelSpace(space) for space in self.form.spaces]
         self.whitenings = [Whitening(space) for space in self.spaces]
 
-    def _recompile(self, more: int | None = None) -> Change:
-        """Discard the flat form, and return the change for the engine.
+    def _discard_flat_form(self, added_rows: int | None = None) -> Change:
+        """Discard the flat form, which is compiled again when it is needed, and return the change for the engine.
 
-        If `more` rows were added to a dual form, each old column still exists, and the change gives its new position.
+        If only `added_rows` rows were added to a dual form, all its old columns remain, and the change contains their
+        new positions.
         """
         before, self._compiled = self._compiled, None
-        if more is None or not isinstance(before, DualForm):
+        if added_rows is None or not isinstance(before, DualForm):
             return FULL_CHANGE
         places = np.arange(before.form.n)
-        places[before.active.size :] += more
+        places[before.active.size :] += added_rows
         return Change(ChangeKind.EVERYTHING, places)
 
-    def _choose_dual(self, preferred_form: str) -> bool:
+    def _should_use_dual(self, preferred_form: str) -> bool:
         """Return True if the dual form is used.
 
         Raises
@@ -296,8 +307,8 @@ class LiveForm:
         return names[np.searchsorted(form.starts, rows, side="right") - 1] if rows.size else names[:0]
 
 
-def _cones(form: EvaluationForm) -> list[tuple[Cone, int, tuple[int, ...] | None]]:
-    """Return, for each non-empty block, its cone, number of rows and, unless the cone is polyhedral, cone sizes."""
+def _cone_layout(form: EvaluationForm) -> list[tuple[Cone, int, tuple[int, ...] | None]]:
+    """Return (cone, number of rows, sizes of its cones, None if polyhedral) of each non-empty block of rows."""
     return [
         (block.cone, block.count, None if block.cone.is_polyhedral else tuple(block.cone_sizes.tolist()))
         for block in form.blocks

@@ -53,7 +53,7 @@ class PricingResult:
 
     columns: tuple[PricedColumn, ...]
     bound: float | None = None
-    """Proved bound on the value of all columns; None if there is none."""
+    """Bound on the value of all columns, proved or from a solver's integer search; None if there is none."""
     failure: str = ""
     """Why better columns may have been missed, in words; empty if at least one search ended with a certificate."""
 
@@ -64,13 +64,13 @@ class Pricing(ABC):
     solver: str
     """Name of the solver that is used."""
     fallbacks: int = 0
-    """Number of times another solver had to be used instead of the pricing's own algorithm."""
+    """Number of calls in which another solver had to replace the pricing's own algorithm."""
     _fallback_pricing: Pricing | None = None
-    """Pricing by the other solver; None if it was never needed."""
+    """Pricing by another solver, used when the own algorithm fails; None if it was never needed."""
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Name of the solver, and of the solver that was used instead of it, if any."""
+        """Name of the solver, followed by the name of the solver that replaced it in some calls, if any."""
         return (self.solver,) if self._fallback_pricing is None else (self.solver, *self._fallback_pricing.solvers)
 
     @abstractmethod
@@ -93,19 +93,16 @@ class Pricing(ABC):
         """
 
     def close(self) -> None:
-        """Release all resources, including those of the pricing by the other solver."""
+        """Release all resources, including those of `_fallback_pricing`."""
         if self._fallback_pricing is not None:
             self._fallback_pricing.close()
 
 
 def price_or_report(
-    other: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
+    make_pricing: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
 ) -> PricingResult:
-    """Return the columns that another pricing finds; no columns, and the reason as `failure`, if it raises an error.
-
-    `other`: function that returns the other pricing.
-    """
+    """Create a pricing and return its columns; after an error, return no columns and the message as `failure`."""
     try:
-        return other().price(prices, starts, clock)
+        return make_pricing().price(prices, starts, clock)
     except MiloptError as error:
         return PricingResult((), None, f"The oracle failed: {str(error).rstrip('.')}")

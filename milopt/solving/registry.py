@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from milopt.solving.profile import Profile
     from milopt.solving.solver import Availability, Solver
 
-SOLVERS = "milopt.solvers"
-MODELS = "milopt.models"
+SOLVER_GROUP = "milopt.solvers"
+MODEL_GROUP = "milopt.models"
 
 
 class SolverFamilyProtocol(Protocol):
@@ -135,7 +135,7 @@ def ranked_solvers(profile: Profile) -> list[Solver]:
     return [solver for _, _, solver in sorted(places, key=lambda entry: entry[:2])]
 
 
-def variants(family: str) -> list[str]:
+def family_variants(family: str) -> list[str]:
     """Return the names of the installed variants of a family, in the form that `get_solver` accepts."""
     solver = _solver_class(family)
     if not _is_family(solver):
@@ -165,7 +165,7 @@ def available_solvers() -> dict[str, Availability]:
 
 def model_names() -> list[str]:
     """Return the names of all registered models."""
-    return names_in(MODELS)
+    return entry_point_names(MODEL_GROUP)
 
 
 def model_class(name: str) -> type:
@@ -177,17 +177,17 @@ def model_class(name: str) -> type:
         return load_model_class(path, within)
     if name.endswith(".py"):
         raise UnknownNameError(f'{quote(name)} is a file: write "{name}:Class" for the model class in it.')
-    return class_in(MODELS, "model", name)
+    return entry_point_class(MODEL_GROUP, "model", name)
 
 
-def names_in(group: str) -> list[str]:
+def entry_point_names(group: str) -> list[str]:
     """Return the names of all entry points of a group."""
-    return list(_entries(group))
+    return list(_entry_points(group))
 
 
-def class_in(group: str, kind: str, name: str) -> type:
-    """Return the class of the entry point `name` of a group; `kind` describes it in messages, such as "model"."""
-    entries = _entries(group)
+def entry_point_class(group: str, kind: str, name: str) -> type:
+    """Return the class of the entry point `name` of a group; `kind` is the word for it in messages, such as "model"."""
+    entries = _entry_points(group)
     if name not in entries:
         raise unknown_name_error(kind, name, list(entries))
     loaded = _load_class(entries[name])
@@ -198,7 +198,7 @@ def class_in(group: str, kind: str, name: str) -> type:
 
 def _solver_class(name: str) -> type[Solver]:
     """Return the class of a registered solver; raise an error if the name is unknown or the class cannot be loaded."""
-    entries = _entries(SOLVERS)
+    entries = _entry_points(SOLVER_GROUP)
     if name not in entries:
         raise unknown_name_error("solver", name, solver_names())
     loaded = _load_solver_class(entries[name])
@@ -209,11 +209,11 @@ def _solver_class(name: str) -> type[Solver]:
 
 def _solver_classes() -> dict[str, type[Solver] | Exception]:
     """Return the class of every registered solver, or the error raised while loading it."""
-    return {name: _load_solver_class(entry) for name, entry in _entries(SOLVERS).items()}
+    return {name: _load_solver_class(entry) for name, entry in _entry_points(SOLVER_GROUP).items()}
 
 
 @cache
-def _entries(group: str) -> dict[str, EntryPoint]:
+def _entry_points(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, sorted. If two packages use one name, milopt's entry is kept."""
     from importlib.metadata import entry_points
 

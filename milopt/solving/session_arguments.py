@@ -16,7 +16,7 @@ from milopt.solving.solver import Solver
 
 
 def check_session(program: Program, solver: str | Solver, options: Options | None, witnesses: StandIns | None) -> None:
-    """Raise an error if an argument of `Session` or `StepSession` has a wrong type."""
+    """Raise `ParameterError` or `DeclarationError` if an argument of `Session` or `StepSession` has a wrong type."""
     check_program(program)
     if not isinstance(solver, (str, Solver)):
         raise ParameterError(f"A session requires a solver or the name of a solver, not {solver!r}.")

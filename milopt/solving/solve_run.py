@@ -12,20 +12,20 @@ from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import SolverError
 from milopt.jit_time import seconds_without_jit
 from milopt.outcome.outcome import Outcome, violation_clause
-from milopt.solving.claim_check import CLAIMS, check_claim, largest_residual, needs_check
+from milopt.solving.claim_check import CLAIMED_TERMINATIONS, check_claim, largest_residual, needs_check
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck, with_inertia
 from milopt.solving.engine import Change
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_engine import LiveEngine
 from milopt.solving.live_form import LiveForm
-from milopt.solving.proof import CandidatePoint, Prover, recover_candidate
+from milopt.solving.proof import CandidatePoint, Certifier, recover_candidate
 from milopt.solving.solver_failure import wrap_solver_errors
 from milopt.solving.solver_support import unsupported_reason
 
-LARGEST_LATE_POLISH = 1000
-"""Number of rows and columns up to which a point is polished after the time limit; it takes less than a second."""
-LAZY_SLACK = 0.1
+MAX_LATE_POLISH_SIZE = 1000
+"""Rows plus columns up to which a point is polished after the time limit; polishing then takes less than a second."""
+LAZY_VIOLATION_FRACTION = 0.1
 """A lazy row is added if it is violated by more than this fraction of the tolerance."""
 
 
@@ -81,7 +81,7 @@ class SolveRun:
         return replace(outcome, termination=Termination.LIMIT, message=message)
 
     def _solve(self) -> Outcome:
-        """Solve in the form that the solver prefers, then in the primal form if the dual form fails; check claims."""
+        """Solve in the chosen form; if a dual form fails or gives a claim, in primal form too; check claims."""
         outcome = self._solve_once()
         if self._should_try_primal_form(outcome) and not self.clock.is_over():
             outcome = self._solve_in_primal_form(outcome)
@@ -96,7 +96,7 @@ class SolveRun:
             return False
         broke_down = outcome.termination in (Termination.ERROR, Termination.STALLED)
         failed = self.live.options.form == "auto" and broke_down
-        claims = outcome.termination in CLAIMS
+        claims = outcome.termination in CLAIMED_TERMINATIONS
         return (failed or claims) and unsupported_reason(self.engine.solver, self.live.primal_form().form) is None
 
     def _solve_in_primal_form(self, by_dual: Outcome) -> Outcome:
@@ -106,7 +106,7 @@ class SolveRun:
         """
         self.engine.apply_change(self.live, self.live.use_primal())
         again = self._solve_once()
-        if by_dual.termination in CLAIMS:
+        if by_dual.termination in CLAIMED_TERMINATIONS:
             return again  # A claim about the dual form says nothing about the program.
         if again.status is not PointStatus.CERTIFIED and largest_residual(by_dual) < largest_residual(again):
             return by_dual
@@ -116,13 +116,13 @@ class SolveRun:
     def _solve_once(self) -> Outcome:
         """Solve the current form, adding lazy rows until none is violated or the time is over; certify the answer."""
         live = self.live
-        self.convexity.require(live)
+        self.convexity.require_convex(live)
         while True:
             answer = with_inertia(self._call_engine(), live, self.engine.solver)
             candidate = recover_candidate(live.form, live.spaces, live.compiled, answer)
             change = None if self.clock.is_over() else self._activate_missing_rows(answer, candidate)
             if change is None:
-                return self._judge(answer, candidate)
+                return self._make_outcome(answer, candidate)
             self.engine.apply_change(live, change)
 
     def _call_engine(self) -> Answer:
@@ -131,7 +131,7 @@ class SolveRun:
         start = seconds_without_jit()
         try:
             with wrap_solver_errors(self.engine.solver.name):
-                answer = engine.solve(self.clock.left())
+                answer = engine.solve(self.clock.seconds_left())
         finally:
             self.solver_seconds += seconds_without_jit() - start
         self.iterations, self.log = self.iterations + answer.iterations, self.log + answer.log
@@ -141,38 +141,43 @@ class SolveRun:
     def _activate_missing_rows(self, answer: Answer, candidate: CandidatePoint | None) -> Change | None:
         """Activate the lazy rows that the answer violates; return the change for the engine, None if there are none.
 
-        All rows are activated if the answer has no point or is a claim ("infeasible" or "unbounded"). Only "infeasible"
-        in primal form needs no further rows.
+        All rows are activated if the answer has no point or is a claim ("infeasible" or "unbounded"). The exception is
+        "infeasible" in primal form, which further rows cannot change.
         """
         live = self.live
-        if candidate is None or answer.termination in CLAIMS:
-            # With fewer rows a program may be unbounded (its dual infeasible), or so flat that a solver fails.
+        if candidate is None or answer.termination in CLAIMED_TERMINATIONS:
+            # With fewer rows, the program may be unbounded (its dual infeasible), or its optimum may be so weakly
+            # determined that a solver fails.
             settled = answer.termination is Termination.INFEASIBLE and not live.uses_dual
             return live.activate_all_rows() if live.rows.is_lazy and not settled else None
-        slack = LAZY_SLACK * live.options.tolerance
-        violated = live.rows.violated(live.form, candidate.evaluation.rows / (1.0 + np.abs(live.form.rows.g)), slack)
+        slack = LAZY_VIOLATION_FRACTION * live.options.tolerance
+        violated = live.rows.find_violated(
+            live.form, candidate.evaluation.rows / (1.0 + np.abs(live.form.rows.g)), slack
+        )
         return live.activate_rows(violated) if violated.size else None
 
-    def _judge(self, answer: Answer, candidate: CandidatePoint | None) -> Outcome:
+    def _make_outcome(self, answer: Answer, candidate: CandidatePoint | None) -> Outcome:
         """Return the outcome of an answer, with its certificate if there is a point.
 
         A claim, "infeasible" or "unbounded", is checked later; if its point is certified, the claim is dropped.
         """
         live, clock, termination = self.live, self.clock, answer.termination
         if candidate is not None:
-            if termination in CLAIMS:
-                # The claim may be wrong and the point optimal. The inertia refers to neither of them.
+            if termination in CLAIMED_TERMINATIONS:
+                # The claim may be wrong and the point optimal. The inertia belongs to neither the claim nor the point.
                 answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
             form = live.compiled.form
-            is_late = clock.is_over() and (form.n + form.m > LARGEST_LATE_POLISH or is_heavy(form))
+            is_late = clock.is_over() and (form.n + form.m > MAX_LATE_POLISH_SIZE or is_heavy(form))
             options = replace(live.options, polish=False) if is_late else live.options
-            outcome = Prover(live.lowering, live.form, live.spaces, live.compiled, options).prove(answer, candidate)
-            if termination not in CLAIMS or outcome.status is PointStatus.CERTIFIED:
+            outcome = Certifier(live.lowering, live.form, live.spaces, live.compiled, options).certify_answer(
+                answer, candidate
+            )
+            if termination not in CLAIMED_TERMINATIONS or outcome.status is PointStatus.CERTIFIED:
                 return outcome
         if termination is Termination.LIMIT or (termination is Termination.STALLED and clock.is_over()):
             message = f"{clock.end_reason()} before any point."
             return Outcome.without_point(live.form, Termination.LIMIT, answer.raw_status, message)
         message = f"The solver returned the status {answer.raw_status!r} and no finite point."
-        if termination not in (*CLAIMS, Termination.STALLED):
+        if termination not in (*CLAIMED_TERMINATIONS, Termination.STALLED):
             termination = Termination.ERROR
         return Outcome.without_point(live.form, termination, answer.raw_status, message)

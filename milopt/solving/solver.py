@@ -88,13 +88,13 @@ class Solver(ABC):
     remark : str
         What users should know before they install it.
     preferred_form : {"dual", "primal"}
-        Form in which it prefers to get functions of a kernel space, if both are possible.
+        Form in which the solver prefers to get functions of a kernel space, if both forms are possible.
     max_eager_rows : int
-        Number of epigraph rows up to which it gets all rows at once; above it, rows are added lazily.
+        Number of epigraph rows up to which the solver gets all rows at once. If there are more, rows are added lazily.
     supports_warm_start : bool
         Whether a changed program is solved from the last solution.
     compiles_on_first_use : bool
-        Whether its algorithms are compiled when they are first used on a machine, which takes long, once.
+        Whether its algorithms are compiled when they are first used on a machine, so that the first solve takes longer.
     recognises_patterns : bool
         Whether it supports only programs of certain patterns. A few lazy rows may hide a pattern, so support is checked
         with a sample of all rows.
@@ -195,7 +195,7 @@ class Solver(ABC):
 
         milopt's own solvers have ranks from 10 to 50: a solver with a rank above 50 is tried before all of them, one
         with a rank below 10 after them. Solvers of equal rank are tried in alphabetical order. The default is 0: after
-        all solvers that define a rank. `auto` calls this method of every registered solver at each solve, so it must be
+        all of milopt's own solvers. `auto` calls this method of every registered solver at each solve, so it must be
         fast. Solvers that do not support the program are left out afterwards. Families of solvers are not ranked.
 
         Parameters

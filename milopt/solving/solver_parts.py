@@ -10,10 +10,10 @@ from milopt.name_suggestions import close_matches, quote, unknown_name_error
 from milopt.solving.solver import Solver
 
 PARTS = ("master", "oracle")
-"""Names of the parts."""
+"""Names of the parts of a semi-infinite program."""
 
 SolverChoice: TypeAlias = str | tuple[str, ...]
-"""A solver's name or a text with both parts, or several of them to try in order."""
+"""A text such as "highs" or "master=highs,oracle=native", or several such texts to try in order."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The session that schemes use: one program compiled for one solver, which is changed and solved step by step.
 
-All methods take expressions of the program. A persistent engine applies only what has changed; any other engine builds
-its model again and counts it in `rebuilds`. Every `solve` certifies its answer on the whole program, including lazy
-rows.
+All methods take expressions and constraints of the program. A persistent engine applies only what has changed; any
+other engine builds its model again and counts it in `rebuilds`. Every `solve` certifies its answer on the whole
+program, including lazy rows.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class StepSession:
             for witness in witnesses.values():
                 self.lowering.affine.register_stand_in_points(witness)
             self.lowering.other_side.stand_ins.update(witnesses)
-            self._refresh([*parameters, *witnesses])
+            self._recompile_parts_with([*parameters, *witnesses])
 
     def set_objective(self, objective: Expression | float, *, maximize: bool = False) -> None:
         """Replace the objective of the program; `maximize`: whether it is maximised."""
@@ -151,7 +151,11 @@ class StepSession:
 
     def register_bounds(self, variable: Variable) -> None:
         """Apply the bounds of a variable, which the caller has changed in the program, to the forms and the engine."""
-        if self.lowering.has_epigraphs or self.lowering.other_side.stand_ins or not self.live.is_flat:
+        if (
+            self.lowering.has_epigraphs
+            or self.lowering.other_side.stand_ins
+            or not self.live.is_primal_without_functions
+        ):
             # Bounds determine how atoms inside atoms are lowered, and whether there is a dual form.
             self.recompile()
         else:
@@ -201,7 +205,7 @@ class StepSession:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Undo all changes of the block if one of them raises a `MiloptError`.
+        """Undo all changes made inside the `with` block if one of them raises a `MiloptError`.
 
         The program, its parameters, the minorants, the forms and the engine are restored.
         """
@@ -219,8 +223,8 @@ class StepSession:
         finally:
             self._build_seconds += seconds_without_jit() - began
 
-    def _refresh(self, touched: Iterable[Leaf]) -> None:
-        """Compile again everything in which the leaves occur: the objective, declared blocks and auxiliary blocks."""
+    def _recompile_parts_with(self, touched: Iterable[Leaf]) -> None:
+        """Compile the parts in which the leaves occur again: the objective, declared blocks and auxiliary blocks."""
         wanted = {id(leaf) for leaf in touched}
         for atom, witness in self.lowering.other_side.stand_ins.items():
             if isinstance(witness, Expression) and any(id(leaf) in wanted for leaf in leaves(witness)):
@@ -250,7 +254,7 @@ class StepSession:
         check_clock(clock)
         clock = clock or Clock(self.options.time_limit)
         try:
-            with deadline(clock.left()):
+            with deadline(clock.seconds_left()):
                 return self._solve(clock)
         except TimeLimitError as error:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
@@ -278,7 +282,7 @@ class StepSession:
             other.stand_ins = before
 
     def _check_witnesses(self) -> None:
-        """Raise `ConvexityError` if a maximum that needs a witness has none; its default, a mean, is not exact."""
+        """Raise `ConvexityError` if a maximum has no witness but needs one: the default, a mean, is not exact."""
         other = self.lowering.other_side
         missing = [atom for atom in other.missing if atom not in other.stand_ins]
         if missing:

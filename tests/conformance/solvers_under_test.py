@@ -75,7 +75,7 @@ def solver_names() -> list[str]:
     for spelled in registry.solver_names():
         family, colon, _ = spelled.partition(":")
         if colon:
-            names += registry.variants(family)
+            names += registry.family_variants(family)
     return names
 
 

@@ -182,7 +182,7 @@ def from_means_and_inside(seed):
     with StepSession(program, get_solver("native"), witnesses={atom: starting_stand_in(atom, start)}) as session:
         outside = session.solve()
         values = PointValues(session.lowering, outside)
-        inside = bags.argmax(values.argument(atom))
+        inside = bags.argmax(values.argument_values(atom))
     one, other = (solve(program, "native", ConvexConcave(start=chosen)) for chosen in (start, inside))
     return outside.objective, *([step.objective for step in run.history] for run in (one, other))
 

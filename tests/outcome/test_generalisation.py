@@ -15,8 +15,13 @@ from milopt.declaration.kernels.kernel import CallableKernel, Kernel, Linear, Po
 from milopt.declaration.programs.ball import Ball
 from milopt.errors import ConvexityError
 from milopt.outcome.generalisation import ensemble_bounds
-from milopt.outcome.margin_bounds import complexity, complexity_by_moments, fixed_bound, uniform_bound
-from milopt.outcome.selection_count import count_selections, ln_cells, within_bag_dimension
+from milopt.outcome.margin_bounds import (
+    bound_at_fixed_rho,
+    bound_for_all_rho,
+    rademacher_bound,
+    rademacher_bound_by_moments,
+)
+from milopt.outcome.selection_count import count_selections, ln_cell_counts, within_bag_dimension
 
 COUNTED = [(8, 3, 2, 48), (20, 4, 2, 240), (20, 4, 3, 14282), (40, 5, 2, 800)]
 """Number of bags, their size, their dimension, and Cover's count."""
@@ -70,16 +75,16 @@ def test_observed_selections_are_at_most_either_count(seed: int, sizes: list[int
     pairs, q = sum(size * (size - 1) // 2 for size in sizes), min(dimension, sum(sizes) - len(sizes))
     made = count_chosen(bags, directions(seed, 5000, dimension))
     assert made <= np.prod(sizes)
-    assert made <= round(exp(ln_cells(pairs, q)[q]))
+    assert made <= round(exp(ln_cell_counts(pairs, q)[q]))
     assert log(made) <= count_selections(Linear(), bags).ln_count + 1e-9
 
 
 def test_few_hyperplanes_have_all_combinations_of_sides_as_cells() -> None:
-    np.testing.assert_allclose(np.exp(ln_cells(3, 6)), [1, 2, 6, 8, 8, 8, 8])
-    assert ln_cells(0, 2).tolist() == [0, 0, 0]
+    np.testing.assert_allclose(np.exp(ln_cell_counts(3, 6)), [1, 2, 6, 8, 8, 8, 8])
+    assert ln_cell_counts(0, 2).tolist() == [0, 0, 0]
     # Many hyperplanes: 2 sum_{k<3} C(P - 1, k), in integers.
     P = 10**9
-    assert ln_cells(P, 3)[3] == pytest.approx(log(2 + 2 * (P - 1) + (P - 1) * (P - 2)), rel=1e-14)
+    assert ln_cell_counts(P, 3)[3] == pytest.approx(log(2 + 2 * (P - 1) + (P - 1) * (P - 2)), rel=1e-14)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.5), Linear(), Polynomial(2), Polynomial(3, coef0=0.0)])
@@ -122,7 +127,7 @@ def test_rademacher_complexities_are_below_the_bound(m: int, size: int, dimensio
     h = bags.max(bags.instances @ directions(1, 5000, dimension))
     R = np.linalg.norm(bags.instances, axis=1).max()
     found = (signs(m) @ h).max(axis=1).mean() / m
-    assert 0.1 < found < complexity(1.0, R, m, log(cover))
+    assert 0.1 < found < rademacher_bound(1.0, R, m, log(cover))
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), min_size=1, max_size=8), st.integers(1, 3))
@@ -169,14 +174,14 @@ def test_the_printed_lemma_is_false_and_the_corrected_one_is_not(m: int, found: 
 
 
 def test_bounds_agree_with_values_computed_by_hand() -> None:
-    series = complexity(1.0, 1.0, 50, min(50 * log(121), ln_cells(50 * 121 * 60, 30)[30]))
-    assert fixed_bound(0.0, 0.1, series, 50) == pytest.approx(65, abs=0.5)
+    series = rademacher_bound(1.0, 1.0, 50, min(50 * log(121), ln_cell_counts(50 * 121 * 60, 30)[30]))
+    assert bound_at_fixed_rho(0.0, 0.1, series, 50) == pytest.approx(65, abs=0.5)
     for m, value in ((100, 2.37), (1000, 0.82), (10_000, 0.28)):
-        plane = complexity(1.0, 1.0, m, ln_cells(10 * m, 2)[2])
-        assert fixed_bound(0.0, 0.5, plane, m) == pytest.approx(value, abs=5e-3)
-    assert complexity_by_moments(2.0, 3.0, 4, 1.0) == pytest.approx(3 * sqrt(4 * sqrt(2)))
+        plane = rademacher_bound(1.0, 1.0, m, ln_cell_counts(10 * m, 2)[2])
+        assert bound_at_fixed_rho(0.0, 0.5, plane, m) == pytest.approx(value, abs=5e-3)
+    assert rademacher_bound_by_moments(2.0, 3.0, 4, 1.0) == pytest.approx(3 * sqrt(4 * sqrt(2)))
     expected = 0.1 + 4 * 0.3 / 0.25 + sqrt(log(3) / 50) + 3 * sqrt(log(80) / 100)
-    assert uniform_bound(0.1, 0.25, 0.3, 1.0, 50) == pytest.approx(expected)
+    assert bound_for_all_rho(0.1, 0.25, 0.3, 1.0, 50) == pytest.approx(expected)
 
 
 @given(st.floats(0.01, 2.0), st.floats(1.01, 3.0), st.floats(0.0, 5.0), st.integers(2, 1000))
@@ -184,9 +189,9 @@ def test_bounds_agree_with_values_computed_by_hand() -> None:
 def test_a_larger_margin_with_the_same_error_gives_a_smaller_bound(
     rho: float, factor: float, rad: float, m: int
 ) -> None:
-    assert fixed_bound(0.1, factor * rho, rad, m) <= fixed_bound(0.1, rho, rad, m)
-    assert uniform_bound(0.1, factor * rho, rad, 1.0, m) <= uniform_bound(0.1, rho, rad, 1.0, m)
-    assert fixed_bound(0.1, rho, rad, m) <= uniform_bound(0.1, rho, rad, 1.0, m)
+    assert bound_at_fixed_rho(0.1, factor * rho, rad, m) <= bound_at_fixed_rho(0.1, rho, rad, m)
+    assert bound_for_all_rho(0.1, factor * rho, rad, 1.0, m) <= bound_for_all_rho(0.1, rho, rad, 1.0, m)
+    assert bound_at_fixed_rho(0.1, rho, rad, m) <= bound_for_all_rho(0.1, rho, rad, 1.0, m)
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.1, 0.25, 0.5, 1.0]))
@@ -198,7 +203,7 @@ def test_the_margin_error_is_at_most_nu_and_the_best_margin_minimises_the_bound(
     assert bounds.E_rho == (margins < bounds.rho).mean() <= nu
     assert (margins <= bounds.rho).mean() > nu or nu == 1
     grid = np.linspace(1e-3, 1.0, 2000)
-    tried = [uniform_bound(float((margins < rho).mean()), rho, bounds.Rad, 1.0, 40) for rho in grid]
+    tried = [bound_for_all_rho(float((margins < rho).mean()), rho, bounds.Rad, 1.0, 40) for rho in grid]
     assert bounds.B_best <= min(tried) + 1e-12
     assert bounds.B_best <= bounds.B_unif
     assert bounds.B_best == pytest.approx(min(tried), rel=0.05)
@@ -214,7 +219,7 @@ def test_the_report_line_states_the_bound_and_its_margin(m: int, size: int, bias
     bags, margins = random_bags(0, [size] * m, 2), np.linspace(-0.1, 0.9, m)
     bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
     assert bounds.E_best == (margins / bounds.scale < bounds.rho_best).mean() != bounds.E_rho
-    assert bounds.B_best == uniform_bound(bounds.E_best, bounds.rho_best, bounds.Rad, bounds.Lam * bounds.R, m)
+    assert bounds.B_best == bound_for_all_rho(bounds.E_best, bounds.rho_best, bounds.Rad, bounds.Lam * bounds.R, m)
     assert (bounds.rho_best == 1.0) == (m == 12)
     assert f"at most {bounds.B_best:.4g}" in bounds.line()
     assert bounds.line().endswith(f"by margin error {bounds.E_best:.4g} at rho {bounds.rho_best:.4g}")

@@ -89,7 +89,7 @@ def solver_names() -> list[str]:
     """Return every solver that is installed, those of cvxpy and Pyomo included."""
     names = [solver.name for solver in registry.installed_solvers()]
     families = [name.partition(":")[0] for name in registry.solver_names() if name.endswith(":NAME")]
-    variants = [variant for family in families for variant in registry.variants(family)]
+    variants = [variant for family in families for variant in registry.family_variants(family)]
     return [*names, *(variant for variant in variants if variant not in NEED_LATER_CVXPY)]
 
 

@@ -13,7 +13,7 @@ from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
 from milopt.schemes.branch_and_bound import BranchAndBound
-from milopt.schemes.ceilings import CUTOFF_MARGIN, wide_ranges, with_objective_cutoff
+from milopt.schemes.ceilings import CUTOFF_MARGIN, widened_ranges, with_objective_cutoff
 from milopt.solving.clock import Clock
 
 pytest.importorskip("pyscipopt", reason="an extra")
@@ -110,7 +110,7 @@ def test_values_inside_maxima_are_bounded_by_the_objective_cutoff(seed: int) -> 
     assert known.value(row) == pytest.approx(CUTOFF_MARGIN * (1 + known.objective), rel=1e-6)
     (maximum,) = maxima_on_other_side(program, "exact")
     solver, options = milopt.get_solver("clarabel"), milopt.Options()
-    ((low, high),) = wide_ranges(better, [maximum], solver, options, Clock(None)).values()
+    ((low, high),) = widened_ranges(better, [maximum], solver, options, Clock(None)).values()
     inside = best.value(maximum.argument)
     assert np.isfinite(low).all()
     assert np.isfinite(high).all()

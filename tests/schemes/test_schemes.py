@@ -84,7 +84,7 @@ def test_an_entry_point_that_is_not_a_scheme_raises_an_error(monkeypatch: pytest
     from importlib.metadata import EntryPoint
 
     wrong = {"wrong": EntryPoint("wrong", "milopt.solvers.highs.solver:HiGHS", "milopt.schemes")}
-    monkeypatch.setattr(registry, "_entries", lambda group: wrong)
+    monkeypatch.setattr(registry, "_entry_points", lambda group: wrong)
     with pytest.raises(
         DeclarationError, match=r"milopt\.solvers\.highs\.solver:HiGHS is not a subclass of milopt\.Scheme"
     ):
@@ -172,5 +172,5 @@ def test_an_extended_clock_adds_to_the_work_of_the_original_clock() -> None:
     program = Program("linear")
     x = program.variable("x", 2, lower=1)
     program.minimize(x.sum())
-    Direct().run(program, milopt.get_solver("highs"), Options(), clock.extended(10.0))
+    Direct().run(program, milopt.get_solver("highs"), Options(), clock.with_at_least(10.0))
     assert min(clock.work.build, clock.work.solve) > 0

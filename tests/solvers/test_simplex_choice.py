@@ -9,7 +9,7 @@ from milopt import Options, Program, get_solver
 from milopt.declaration.kernels.similarity import signed_similarity
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.models.shapelet_boost import ShapeletBoost
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solvers.native.simplex_choice import simplex_choice
 from milopt.solving.clock import Clock
 from tests.models.shapelet_boost.cases import K, random_bags
@@ -30,7 +30,7 @@ def test_the_best_signed_pattern_is_found(seed: int) -> None:
         edges = 2.5 * (sign * y * d) @ signed_similarity(K, problem.bags, oracle.maximum.u.dictionary)
         prices = {next(iter(oracle.prices)): d}
         results = {
-            name: oracle_pricing(problem, oracle, name, Options()).price(prices, 1, Clock(None))
+            name: choose_oracle_pricing(problem, oracle, name, Options()).price(prices, 1, Clock(None))
             for name in ("auto", "highs")
         }
         best = results["auto"].columns[0]
@@ -42,7 +42,7 @@ def test_the_best_signed_pattern_is_found(seed: int) -> None:
 
 def test_auto_prices_single_patterns_natively() -> None:
     problem, _ = _single_pattern_problem(0)
-    assert oracle_pricing(problem, problem.oracles[0], "auto", Options()).solver == "native"
+    assert choose_oracle_pricing(problem, problem.oracles[0], "auto", Options()).solver == "native"
     assert get_solver("native").supports_oracle(problem.oracles[0], problem.bags)
 
 

@@ -34,7 +34,7 @@ OUTER_SECONDS = 60.0
 
 NEVER_ENDS = """
 import os, sys, time
-from milopt.solving.engine_process import mark_child, read_frame, write_frame
+from milopt.solving.engine_process import mark_as_child, read_frame, write_frame
 reply = os.fdopen(os.dup(1), "wb")
 read_frame(sys.stdin.buffer)
 write_frame(reply, b"")
@@ -161,7 +161,7 @@ def test_ctrl_c_kills_the_process(never_ending: EngineProcess) -> None:
 
 
 def test_a_process_that_crashes_is_reported_as_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_process, "MODULE", "milopt.no_such_module")
+    monkeypatch.setattr(engine_process, "CHILD_MODULE", "milopt.no_such_module")
     answer = EngineProcess("clarabel", Options()).solve(_form(), OUTER_SECONDS)
     assert answer.termination is Termination.ERROR
 

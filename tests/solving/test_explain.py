@@ -206,7 +206,7 @@ def test_choices_by_structure_agree_with_choices_by_the_flat_form(bags: Bags) ->
     program.subject_to(norm1(x) == 1, name="sphere")
     case = module.SupportChecker(program)
     for solver in map(registry.get_solver, ("native", "clarabel", "highs")):
-        assert not case.supports(solver)
+        assert not case.is_supported_by(solver)
         assert not case.check(solver).supports
 
 
@@ -236,7 +236,7 @@ def some_entries() -> Program:
 def test_a_solver_that_supports_a_program_solves_it_also_if_rows_are_empty(make) -> None:
     """Cvxpy cannot pass every solver a problem without constraints, or with rows that have no entries."""
     takers = explain(make()).supporting_solvers
-    assert {"cvxpy:SCS", "cvxpy:ECOS"} & set(registry.variants("cvxpy")) <= set(takers)
+    assert {"cvxpy:SCS", "cvxpy:ECOS"} & set(registry.family_variants("cvxpy")) <= set(takers)
     for name in takers:
         result = milopt.solve(make(), name)
         assert result.termination is Termination.OPTIMAL, str(result)

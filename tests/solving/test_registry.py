@@ -105,9 +105,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def toy(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the installed package on the path of this process."""
     monkeypatch.syspath_prepend(str(site))
-    registry._entries.cache_clear()
+    registry._entry_points.cache_clear()
     yield
-    registry._entries.cache_clear()
+    registry._entry_points.cache_clear()
     for module in ("toy_milopt", "toy_milopt_broken"):
         sys.modules.pop(module, None)
 
@@ -165,7 +165,7 @@ class TestAnotherPackage:
 
     def test_a_family_returns_the_solver_of_a_variant(self) -> None:
         assert registry.get_solver("toy-family:ONE").name == "toy-family:ONE"
-        assert registry.variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
+        assert registry.family_variants("toy-family") == ["toy-family:ONE", "toy-family:TWO"]
         assert "toy-family:NAME" in registry.solver_names()
 
     def test_the_error_for_a_misspelt_family_suggests_it_with_its_colon(self) -> None:
@@ -181,7 +181,7 @@ class TestAnotherPackage:
         with pytest.raises(UnknownNameError, match='write "toy", not "toy:ONE"'):
             registry.get_solver("toy:ONE")
         with pytest.raises(UnknownNameError, match="has no variants"):
-            registry.variants("toy")
+            registry.family_variants("toy")
 
     def test_a_missing_package_comes_with_its_install_command(self) -> None:
         assert registry.get_solver("toy-absent").availability().installed is False
@@ -209,7 +209,7 @@ class TestAnotherPackage:
             registry.model_class("broken-bag")
 
     def test_another_package_cannot_replace_a_solver_of_milopt(self) -> None:
-        assert registry._entries(registry.SOLVERS)["highs"].value.startswith("milopt.solvers.")
+        assert registry._entry_points(registry.SOLVER_GROUP)["highs"].value.startswith("milopt.solvers.")
 
 
 class TestModelFile:

@@ -21,7 +21,7 @@ from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.outcome.certificate import Certificate
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS
@@ -59,7 +59,7 @@ def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, St
     problem = generate_columns(name, ball)
     oracle = problem.oracles[side]
     program = oracle.program
-    live = oracle_pricing(problem, oracle, "native", Options())
+    live = choose_oracle_pricing(problem, oracle, "native", Options())
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
     priced = next(one for one in columns if one.steps < MAX_STEPS)
     assert live.fallbacks == 0

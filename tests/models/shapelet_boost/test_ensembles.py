@@ -15,7 +15,7 @@ from milopt.compilation.status import Termination
 from milopt.declaration.kernels.similarity import signed_similarity, similarity
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, soft_margin_program
-from milopt.outcome.ensemble_columns import columns_of
+from milopt.outcome.ensemble_columns import readable_columns
 from milopt.schemes.column_generation import ColumnGeneration
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, random_bags, solve_boosted
 
@@ -54,7 +54,7 @@ def test_contributions_add_up_to_the_score(seed: int, ball: str, bias: bool, two
     new, _ = random_bags(seed + 1)
     for some in (bags, new):
         total = np.full(len(some), result.ensemble.offset)
-        for part in columns_of(result):
+        for part in readable_columns(result):
             # Recompute sign w max_x sum_z a_z K(z, x) from the patterns.
             for w, a in zip(part.weights, part.coefficients.T, strict=True):
                 values = K(some.instances, part.points) @ a
@@ -91,7 +91,7 @@ def test_an_instance_has_the_score_of_a_bag_of_one_and_each_sign_bounds_one_side
     alone = as_bags([row[None] for row in bags.instances])
     np.testing.assert_allclose(result.instance_scores(bags.instances), result.score(alone), atol=1e-12)
     rises = (result.ensemble.columns(program, bags)[bags.bag_of] - result.ensemble.columns(program, alone)).T
-    signs = np.concatenate([np.zeros(0), *(np.full(part.places.size, part.sign) for part in columns_of(result))])
+    signs = np.concatenate([np.zeros(0), *(np.full(part.places.size, part.sign) for part in readable_columns(result))])
     assert (signs[:, None] * rises >= -1e-9).all()
 
 

@@ -13,7 +13,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.column_generation import ColumnGeneration
-from milopt.schemes.oracle_pricing import oracle_pricing
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solvers.native.hilbert_ball import hilbert_ball
 from milopt.solvers.native.l1_ball import l1_ball
 from milopt.solving.clock import Clock
@@ -94,7 +94,7 @@ def test_the_oracle_prices_the_global_edge(ball: str, name: str, golden_bags) ->
     bags, y = golden_bags
     problem = ShapeletBoost(ball=ball, **PLAIN).program(bags, y)
     (oracle,) = problem.oracles
-    live = oracle_pricing(problem, oracle, name, Options())
+    live = choose_oracle_pricing(problem, oracle, name, Options())
     [priced] = live.price(dict.fromkeys(oracle.prices, UNIFORM), 1, Clock(None)).columns
     live.close()
     assert priced.value == pytest.approx(EDGES[ball], abs=1e-5)
@@ -135,7 +135,7 @@ def test_auto_chooses_a_solver_that_supports_the_exact_oracle(ball: str, solver:
     bags, y = golden_bags
     problem = ShapeletBoost(ball=ball, oracle="exact", **PLAIN).program(bags, y)
     (oracle,) = problem.oracles
-    exact = oracle_pricing(problem, oracle, "auto", Options())
+    exact = choose_oracle_pricing(problem, oracle, "auto", Options())
     assert exact.solver == solver
     (price,) = oracle.prices
     pricing = exact.price({price: UNIFORM}, 1, Clock(None))

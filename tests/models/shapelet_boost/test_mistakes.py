@@ -221,7 +221,7 @@ def test_the_step_after_an_exact_oracle_runs_even_if_the_time_limit_has_passed(m
         return found
 
     def watched(self, clock):
-        left.append(clock.left())
+        left.append(clock.seconds_left())
         return step(self, clock)
 
     bags, y = random_bags(0, 8)

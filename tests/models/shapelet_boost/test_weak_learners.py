@@ -73,7 +73,7 @@ class Steps:
         self.session.set_witnesses({self.atom: self._at(witnesses)})
         outcome = self.session.solve()
         assert outcome.certificate.holds(1e-6)
-        return outcome.objective, PointValues(self.session.lowering, outcome).argument(self.atom)
+        return outcome.objective, PointValues(self.session.lowering, outcome).argument_values(self.atom)
 
 
 def any_witnesses(case: WeakLearnerCase, seed: int) -> np.ndarray:
