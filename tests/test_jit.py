@@ -117,7 +117,7 @@ class Compiling(BagClassifier):
         program.score(lambda new: bag_mean(f(new)))
         return program
 
-    def review(self, result):
+    def check_result(self, result):
         CompilingKernel.compiles = False
 
 
