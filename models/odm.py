@@ -59,11 +59,11 @@ class ODM(BagClassifier):
     lam : float, default=16.0
         Weight of the deviations of the margins.
     theta : float or tuple of two floats, default=0.7
-        Half width of the interval of margins that cost nothing, in [0, 1 - 1e-6]. A pair has one value for the negative
-        and one for the positive class.
+        Half width of the interval of margins that cost nothing, in [0, 1 - 1e-6]. A pair has the values of the negative
+        and of the positive class, in this order.
     mu : float or tuple of two floats, default=0.7
-        Cost of too large margins relative to too small ones, in (0, 1]. A pair has one value for the negative and one
-        for the positive class.
+        Cost of too large margins relative to too small ones, in (0, 1]. A pair has the values of the negative and of
+        the positive class, in this order.
     kernel : Kernel, default=RBF("median")
         Kernel between instances.
     bias : {"none", "regularised", "free"}, default="none"

@@ -73,8 +73,8 @@ class SAFE(BagClassifier):
     landmarks : {"kmeans", "uniform", "sample"}, default="kmeans"
         How the landmarks are chosen: k-means centroids, uniformly at random, or by k-means++ sampling.
     on_nonconvex : {"warn", "error", "allow"}, default="warn"
-        What to do if the problem is not convex and the solution is a saddle point: warn, raise `ConvexityError`, or
-        nothing.
+        What to do if the problem is not convex and the solution is a saddle point: warn ("warn"), raise
+        `ConvexityError` ("error"), or nothing ("allow").
 
     Attributes
     ----------

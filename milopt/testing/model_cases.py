@@ -163,7 +163,7 @@ def _check_solvers(model: Model, is_excepted: bool) -> None:
 
 
 def _check_labels(values: tuple[object, object], model: Model, is_excepted: bool) -> None:
-    """Check that the labels `values` (negative, positive) give the same scores as -1 and +1, and are predicted."""
+    """Check that the labels `values` (negative, positive) give the scores of -1 and +1 and are the ones predicted."""
     bags, y = easy_bags()
     labels = np.array(values)[(y > 0).astype(int)]
     classifier = model(positive=values[1]).fit(bags, labels)

@@ -73,7 +73,7 @@ def _check_names(solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_features(solver: Solver, is_excepted: bool) -> None:
-    """Check that `features` and `cones` are frozensets of known entries, and that linear programs are included."""
+    """Check that `features` and `cones` are frozensets of known entries, and that `Feature.LINEAR` is included."""
     are_features = isinstance(solver.features, frozenset) and all(
         isinstance(entry, Feature) for entry in solver.features
     )
