@@ -95,7 +95,7 @@ __all__ = [*_MODULE_OF, *_SUBMODULES]
 
 
 def __dir__() -> list[str]:
-    """Return the public names, including those that have not been imported yet."""
+    """Return the names of the module, including the public names that have not been imported yet."""
     return sorted({*globals(), *__all__})
 
 

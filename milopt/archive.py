@@ -1,8 +1,8 @@
 """Files that consist of a JSON header and arrays: an uncompressed zip file of `header.json` and `.npy` members.
 
-The comment of the zip file, at the end of the file, is the SHA-256 hash of everything before it, so that any change is
-detected. Nothing is unpickled. Compressed members and members that share bytes are rejected, so that reading a file
-needs no more memory than a small multiple of its size.
+The zip comment is the last part of the file. It ends with the SHA-256 hash of all bytes before the hash, so that any
+change is detected. Nothing is unpickled. Compressed members and members that share bytes are rejected, so that reading
+a file needs no more memory than a small multiple of its size.
 """
 
 from __future__ import annotations
@@ -21,71 +21,83 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from milopt.errors import ModelFileError, ParameterError
-from milopt.files import check_can_write, open_regular, write_atomically
+from milopt.files import check_can_write, open_regular_file, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
-"""Arrays by name."""
+"""Arrays of a file by name."""
 
 _SIGNATURE = b"milopt model, sha256 "
 """Start of the comment of the zip file; the hash follows."""
-_HEADER = "header.json"
-"""Name of the member with the JSON header."""
+_HEADER_MEMBER = "header.json"
+"""Name of the zip member with the JSON header."""
 _CHECKSUM_DIGITS = 64
 """Number of hexadecimal digits of a SHA-256 hash."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-"""Date of all members, so that equal contents give equal files."""
-_DTYPE_KINDS = "biufUSmM"
-"""Kinds of data types that models may contain: booleans, numbers, strings, and (as labels) dates and times."""
+_MEMBER_DATE = (1980, 1, 1, 0, 0, 0)
+"""Date that is written for every zip member, so that equal contents give equal files."""
+_ALLOWED_DTYPE_KINDS = "biufUSmM"
+"""Allowed values of `numpy.dtype.kind`: booleans, real numbers, strings, and (as labels) dates and times."""
 _LOCAL_HEADER_BYTES = 30
-"""Size of the local header of a zip member, before its name and content, in bytes."""
+"""Bytes of the local header that precedes the name and content of a zip member."""
 
 
-def write_archive(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], what: str = "model") -> None:
-    """Write a header and arrays to a file atomically; raise `ModelFileError` if the file cannot be written."""
-    content = pack(header, arrays)
-    write_atomically(path, lambda part: part.write_bytes(content), f"The {what}", ModelFileError)
+def write_archive(path: Path, header: bytes, arrays: Mapping[str, npt.NDArray[Any]], file_kind: str = "model") -> None:
+    """Write a header and arrays to a file atomically; raise `ModelFileError` if the file cannot be written.
+
+    `file_kind` is the kind of file, such as "model", for the error message.
+    """
+    content = pack_archive(header, arrays)
+    write_atomically(path, lambda part: part.write_bytes(content), f"The {file_kind}", ModelFileError)
 
 
-def as_path(given: object, what: str = "model") -> Path:
-    """Return `given` as a path; raise `ParameterError` if it is not a string or path-like. `what` names the file."""
+def as_path(given: object, file_kind: str = "model") -> Path:
+    """Return `given` as a path, or raise `ParameterError` if it is neither a string nor path-like.
+
+    `file_kind` is the kind of file, such as "model", for the error message.
+    """
     if not isinstance(given, (str, os.PathLike)):
-        raise ParameterError(f"A {what} is stored in a file: give its path, not {given!r}.")
+        raise ParameterError(f"A {file_kind} is stored in a file: give its path, not {given!r}.")
     return Path(given)
 
 
-def check_writable(path: Path) -> None:
-    """Raise `ModelFileError` early, before a long computation, if a model cannot be written to this path."""
+def check_model_writable(path: Path) -> None:
+    """Raise `ModelFileError` if a model cannot be written to this path.
+
+    The check is for the start of a long computation whose model will be saved there.
+    """
     check_can_write(path, "The model", ModelFileError)
 
 
-def read_archive(path: Path, what: str = "model") -> tuple[bytes, Arrays]:
-    """Return the header and the arrays of a file; raise `ModelFileError` if the file is not readable or is damaged."""
+def read_archive(path: Path, file_kind: str = "model") -> tuple[bytes, Arrays]:
+    """Return (header, arrays) of a file, or raise `ModelFileError` if the file is not readable or is damaged.
+
+    `file_kind` is the kind of file, such as "model", for the error message.
+    """
     try:
-        with open_regular(path) as file:
+        with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - len(_SIGNATURE) - _CHECKSUM_DIGITS))
             if not file.read(len(_SIGNATURE) + _CHECKSUM_DIGITS).startswith(_SIGNATURE):
                 raise ModelFileError(
-                    f"{path} is not a {what} saved by milopt, or the file is truncated: save it again."
+                    f"{path} is not a {file_kind} saved by milopt, or the file is truncated: save it again."
                 )
             file.seek(0)
             content = file.read(size)
     except OSError as error:
-        raise ModelFileError(f"The {what} file {path} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(f"The {file_kind} file {path} cannot be read: {error.strerror or error}.") from error
     if hashlib.sha256(memoryview(content)[:-_CHECKSUM_DIGITS]).hexdigest().encode() != content[-_CHECKSUM_DIGITS:]:
         raise ModelFileError(f"{path} is damaged: its checksum is wrong.")
     try:
-        return _unpack(content)
+        return _unpack_archive(content)
     except Exception as error:  # the readers of zip and npy may raise any exception for invalid bytes
-        raise content_error(path, what, error) from error
+        raise invalid_content_error(path, file_kind, error) from error
 
 
-def content_error(path: Path, what: str, error: Exception) -> ModelFileError:
-    """Return the error for a file whose checksum is correct, but whose content cannot be used."""
+def invalid_content_error(path: Path, file_kind: str, error: Exception) -> ModelFileError:
+    """Return the exception to raise if the checksum of a file is correct but `error` occurred while it was read."""
     reason = one_line_message(error)
     if isinstance(error, MemoryError):
-        return ModelFileError(f"There is not enough memory to load the {what} {path} ({reason}).")
-    return ModelFileError(f"{path} does not have the content of a saved {what} ({reason}).")
+        return ModelFileError(f"There is not enough memory to load the {file_kind} {path} ({reason}).")
+    return ModelFileError(f"{path} does not have the content of a saved {file_kind} ({reason}).")
 
 
 def one_line_message(error: Exception) -> str:
@@ -94,41 +106,41 @@ def one_line_message(error: Exception) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def pack(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return the bytes of a file with this header and these arrays; equal contents give equal bytes."""
+def pack_archive(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return the bytes of a file with this header and these arrays; equal arguments give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), header)
+        archive.writestr(zipfile.ZipInfo(_HEADER_MEMBER, _MEMBER_DATE), header)
         for name, array in arrays.items():
             member = io.BytesIO()
             npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), member.getvalue())
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _MEMBER_DATE), member.getvalue())
         archive.comment = _SIGNATURE + b"0" * _CHECKSUM_DIGITS
     body = buffer.getvalue()[:-_CHECKSUM_DIGITS]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def _unpack(content: bytes) -> tuple[bytes, Arrays]:
-    """Return the header and the arrays from the bytes of a file."""
+def _unpack_archive(content: bytes) -> tuple[bytes, Arrays]:
+    """Return (header, arrays) from the bytes of a file; the inverse of `pack_archive`."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         _check_members(members, len(content))
-        header = archive.read(_HEADER)
-        names = [member.filename for member in members if member.filename != _HEADER]
+        header = archive.read(_HEADER_MEMBER)
+        names = [member.filename for member in members if member.filename != _HEADER_MEMBER]
         return header, {name.removesuffix(".npy"): _read_array(archive.read(name)) for name in names}
 
 
 def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
-    """Raise ValueError unless all members are uncompressed and have distinct valid names and disjoint bytes.
+    """Raise ValueError unless all zip members are uncompressed, have distinct valid names and share no bytes.
 
-    `size` is the number of bytes of the file.
+    All members must also end within `size`, the number of bytes of the file.
     """
     if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members):
         raise ValueError("a member is compressed")
     names = [member.filename for member in members]
     if len(set(names)) < len(names):
         raise ValueError("two members have the same name")
-    if not all(name == _HEADER or name.endswith(".npy") for name in names):
+    if not all(name == _HEADER_MEMBER or name.endswith(".npy") for name in names):
         raise ValueError("a member is neither the header nor an array")
     end = 0
     for member in sorted(members, key=lambda member: member.header_offset):
@@ -140,13 +152,13 @@ def _check_members(members: Sequence[zipfile.ZipInfo], size: int) -> None:
 
 
 def _read_array(member: bytes) -> npt.NDArray[Any]:
-    """Return the array of an .npy member; raise ValueError if its header does not match its size or type."""
+    """Return the array of an .npy member; raise ValueError for a type that milopt does not save or a wrong size."""
     stream = io.BytesIO(member)
     if npy.read_magic(stream) != (1, 0):
         raise ValueError("an array is of an unknown version")
     shape, fortran, dtype = npy.read_array_header_1_0(stream)
     start, count = stream.tell(), math.prod(shape)
-    if dtype.kind not in _DTYPE_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
+    if dtype.kind not in _ALLOWED_DTYPE_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or fortran:
         raise ValueError("an array is of a kind that milopt does not save")
     if dtype.itemsize * count != len(member) - start:
         raise ValueError("an array does not match its description")

@@ -15,8 +15,8 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float64]
 """Two-dimensional array of floats (by convention)."""
 Index: TypeAlias = npt.NDArray[np.intp]
-"""Array of indices."""
+"""Array of integers that index another array."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 """Boolean array."""
 Points: TypeAlias = Floats | sp.csr_array
-"""Instances as rows, an array of shape (n, D), dense or sparse."""
+"""Points (instances) as the rows of a dense or sparse array of shape (n_points, n_features)."""

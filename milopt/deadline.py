@@ -1,7 +1,8 @@
 """Deadline of the current call, for long computations outside of a solver, such as kernel values.
 
-A kernel is called deep inside the compilation of a program, where no argument carries the time limit. So the deadline
-is a context variable: `deadline(seconds)` sets it for a block of code, and long computations call `seconds_left()`.
+Kernels are called deep inside the compilation of a program, where no argument carries the time limit. So the deadline
+is a context variable: `with deadline(seconds):` sets it for a block of code, and long computations inside the block
+call `seconds_left()`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exceptions of milopt: every user error raises a subclass of `MiloptError`.
 
-`exit_code` is the exit code of the command line: 2 for bad input, 3 for a point without a certificate or a solver that
-failed, 4 for a missing solver.
+`exit_code` is the exit code of the command line: 2 for bad input, 3 if the solver failed, the time limit was reached or
+the point has no certificate, 4 for a solver that is not installed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class MiloptError(Exception):
     """
 
     exit_code = 2
-    """Exit code of the command line."""
+    """Exit code of the command line for this error."""
 
 
 class BagsError(MiloptError, ValueError):
-    """Invalid bags or labels: empty, ragged, not finite, or of different lengths."""
+    """Invalid bags or labels, such as empty or ragged bags, values that are not finite, or a wrong number of labels."""
 
 
 class BagsTypeError(BagsError, TypeError):
@@ -44,11 +44,11 @@ class DataError(MiloptError, ValueError):
 
 
 class ParameterError(MiloptError, ValueError):
-    """Hyper-parameter, option or program parameter out of its range."""
+    """Invalid value or type of a hyper-parameter, an option, an argument or a program parameter."""
 
 
 class DeclarationError(MiloptError, ValueError):
-    """Invalid declaration of a program: a wrong name, shape or operation."""
+    """Invalid declaration of a program, such as a wrong name, shape or operation."""
 
 
 class ConvexityError(MiloptError):
@@ -64,7 +64,7 @@ class UnknownNameError(MiloptError, LookupError):
 
 
 class ModelFileError(MiloptError, ValueError):
-    """Model that cannot be written, or file that is not a readable saved model."""
+    """File of a model or Gram matrix that cannot be written, or that is not a readable saved model or Gram matrix."""
 
 
 class MissingSolverError(MiloptError):
@@ -86,7 +86,7 @@ class UncertifiedError(MiloptError):
 
 
 class TimeLimitError(MiloptError, TimeoutError):
-    """Time limit that was reached before a solver could start, such as in kernel values or a convexity test."""
+    """Time limit that was reached before the solver started, such as while kernel values were computed."""
 
     exit_code = 3
 

@@ -15,24 +15,24 @@ from typing import BinaryIO
 
 from milopt.errors import MiloptError
 
-HAS_LOCKS = find_spec("fcntl") is not None
-"""Whether the operating system has advisory file locks, as Unix does."""
-PART_PREFIX = ".milopt-part-"
-"""Prefix of the names of temporary files."""
+HAS_FILE_LOCKS = find_spec("fcntl") is not None
+"""True if the operating system has advisory file locks (Unix); False on Windows."""
+TEMPORARY_FILE_PREFIX = ".milopt-part-"
+"""Prefix of the names of the temporary files that `write_atomically` creates."""
 
 
 def write_atomically(
     path: str | os.PathLike[str],
     write: Callable[[Path], object],
-    what: str = "The file",
+    subject: str = "The file",
     failure: type[MiloptError] = MiloptError,
 ) -> None:
     """Write a file atomically: write to a temporary file in the same directory, then rename it.
 
     If writing fails, the target is unchanged and the temporary file is removed. Temporary files of killed processes are
     removed by the next process that writes to the same directory. A symbolic link is followed, and its target is
-    replaced. Pipes and devices cannot be renamed, so they are written directly. The new file gets the default
-    permissions (umask).
+    replaced. Pipes and devices are written directly, because a renamed file would replace them. The new file gets the
+    default permissions (umask).
 
     Parameters
     ----------
@@ -40,25 +40,25 @@ def write_atomically(
         Target file.
     write : callable
         Called with the path of the temporary file, which has the same suffix as `path`.
-    what : str, default="The file"
+    subject : str, default="The file"
         Subject of the error message.
     failure : type of MiloptError
         Exception to raise if the file cannot be written.
     """
-    with _map_os_errors(path, what, failure):
-        if _is_stream(Path(path)):
+    with _map_os_errors(path, subject, failure):
+        if _is_device_or_pipe(Path(path)):
             write(Path(path))
         else:
-            remove_leftovers(Path(os.path.realpath(path)).parent)
+            remove_stale_temporary_files(Path(os.path.realpath(path)).parent)
             replace_atomically(Path(os.path.realpath(path)), write)
 
 
 def replace_atomically(target: Path, write: Callable[[Path], object]) -> None:
-    """Write a temporary file beside the target and rename it; an OSError is passed on unchanged."""
-    handle, part = _create_part(target)
+    """Write a temporary file in the folder of `target`, then rename it to `target`; any OSError is raised unchanged."""
+    handle, part = _create_temporary_file(target)
     try:
         write(part)
-        # Without this, the renamed file might be empty after a power failure.
+        # Without fsync, the renamed file might be empty after a power failure.
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         part.replace(target)
@@ -75,22 +75,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def check_can_write(
-    path: str | os.PathLike[str], what: str = "The file", failure: type[MiloptError] = MiloptError
+    path: str | os.PathLike[str], subject: str = "The file", failure: type[MiloptError] = MiloptError
 ) -> None:
-    """Raise `failure` if a file cannot be written to this path; the test creates a temporary file in the folder."""
-    with _map_os_errors(path, what, failure):
+    """Raise `failure` if a file cannot be written to this path; the check creates a temporary file in the folder.
+
+    `subject` is the subject of the error message.
+    """
+    with _map_os_errors(path, subject, failure):
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not _is_stream(Path(path)):
+        if not _is_device_or_pipe(Path(path)):
             with TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
                 pass
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file for reading in binary mode; raise OSError if it is anything else.
+def open_regular_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading in binary mode; raise OSError if the path is anything else.
 
-    Reading from a device may never end, and opening a named pipe would wait for a writer. So both are rejected without
-    waiting.
+    Reading from a device may never end, and opening a named pipe would wait for a writer. So devices and pipes are
+    rejected without waiting.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -109,28 +112,28 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 @contextmanager
-def _map_os_errors(path: str | os.PathLike[str], what: str, failure: type[MiloptError]) -> Iterator[None]:
-    """Raise `failure` instead of any OSError within a `with` block; `what` is the subject of its message."""
+def _map_os_errors(path: str | os.PathLike[str], subject: str, failure: type[MiloptError]) -> Iterator[None]:
+    """Replace any OSError within a `with` block by `failure`, whose message has the subject `subject`."""
     try:
         yield
     except OSError as error:
-        raise failure(f"{what} cannot be written to {os.fspath(path)}: {error.strerror or error}.") from error
+        raise failure(f"{subject} cannot be written to {os.fspath(path)}: {error.strerror or error}.") from error
 
 
-def remove_leftovers(folder: Path) -> None:
+def remove_stale_temporary_files(folder: Path) -> None:
     """Remove the temporary files that killed processes left in a folder.
 
-    A process holds a lock on the temporary file that it writes, and loses the lock when it ends for any reason. So a
-    temporary file that can be locked belongs to no running process. On systems without such locks (Windows), temporary
-    files are not removed.
+    A process holds a lock on the temporary file that it writes, and the lock is released when the process ends for any
+    reason. So a temporary file that can be locked belongs to no running process. On systems without such locks
+    (Windows), temporary files are not removed.
     """
-    if not HAS_LOCKS:
+    if not HAS_FILE_LOCKS:
         return
     import fcntl
 
     # Files that cannot be listed, opened or locked are skipped: they belong to another user, are in use, or are gone.
     with suppress(OSError):
-        for part in [folder / name for name in os.listdir(folder) if name.startswith(PART_PREFIX)]:
+        for part in [folder / name for name in os.listdir(folder) if name.startswith(TEMPORARY_FILE_PREFIX)]:
             with suppress(OSError):
                 handle = os.open(part, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
@@ -140,21 +143,22 @@ def remove_leftovers(folder: Path) -> None:
                     os.close(handle)
 
 
-def _create_part(target: Path) -> tuple[int | None, Path]:
-    """Create an empty temporary file beside the target, with default permissions.
+def _create_temporary_file(target: Path) -> tuple[int | None, Path]:
+    """Create an empty temporary file in the folder of `target`, with default permissions.
 
-    Returns the handle that holds its lock (None on systems without locks) and its path.
+    Return (handle, path): the open handle that holds the lock on the file (None on systems without locks), and the path
+    of the file.
     """
     while True:
-        part = target.parent / f"{PART_PREFIX}{secrets.token_hex(8)}{target.suffix}"
+        part = target.parent / f"{TEMPORARY_FILE_PREFIX}{secrets.token_hex(8)}{target.suffix}"
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-        if not HAS_LOCKS:
+        if not HAS_FILE_LOCKS:
             os.close(handle)
             return None, part
         import fcntl
 
-        # This does not wait long: another process holds the lock only while it removes the file. On a file system
-        # without locks, temporary files are written without them.
+        # Locking does not wait long: another process holds the lock only while it removes the file. If the file system
+        # does not support locks, the temporary file is written without one.
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
@@ -163,6 +167,9 @@ def _create_part(target: Path) -> tuple[int | None, Path]:
         os.close(handle)
 
 
-def _is_stream(path: Path) -> bool:
-    """Return True for a device, pipe or socket: a file must not be renamed to its path, which would replace it."""
+def _is_device_or_pipe(path: Path) -> bool:
+    """Return True if the path is a device, pipe or socket.
+
+    Such a path is written directly, because renaming a file to it would replace the device, pipe or socket.
+    """
     return path.exists() and not path.is_file() and not path.is_dir()

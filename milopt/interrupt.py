@@ -1,11 +1,12 @@
-"""Ctrl-C while compiled code runs: Python handles the signal only between its own instructions.
+"""Handling of Ctrl-C while compiled code runs; Python itself handles signals only between its own instructions.
 
-There are three ways to handle it. `run_interruptible` runs the call in a thread and waits for it (any call, about
-0.5 ms). `noted_interrupt` records the signal without raising (no cost, for calls that return to Python now and then to
-check). `delayed_interrupt` blocks the signal until the call has ended.
+There are three ways to handle Ctrl-C. `run_interruptible` runs a call in a thread and waits for the thread; this works
+for any call and costs about 0.5 ms. `call_on_interrupt` calls a function that records the signal, instead of raising
+KeyboardInterrupt; this costs nothing and is for calls that return to Python now and then to check the record.
+`delay_interrupts` blocks the signal until the call has ended.
 
-Code that enters compiled functions often should use `noted_interrupt`: an exception that is raised while numba unpacks
-arguments is replaced by another exception, or ends the process with a segmentation fault.
+Code that enters compiled functions often should use `call_on_interrupt`: an exception that is raised while numba
+unpacks arguments is replaced by another exception, or ends the process with a segmentation fault.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from time import monotonic
 from types import FrameType
 
 ABANDONED_CALL_TIMEOUT = 30.0
-"""Largest number of seconds for which the process waits, at its exit, for all abandoned calls together."""
+"""Largest number of seconds for which the process, at its exit, waits for all abandoned calls together."""
 
 
 def is_interrupt(error: BaseException) -> bool:
     """Return True if an error was caused by Ctrl-C.
 
-    While compiled code is imported or entered, KeyboardInterrupt may be replaced by another exception.
+    The causes and contexts of the error are examined too, because another exception may replace KeyboardInterrupt while
+    compiled code is imported or entered.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
@@ -43,14 +45,14 @@ class CallEnd(Enum):
 
 
 _abandoned_calls: list[threading.Event] = []
-"""One event per abandoned call, which is set when the call ends after all."""
+"""One event per abandoned call; the event is set if the call ends later."""
 
 
 @atexit.register
 def _wait_for_abandoned_calls() -> None:
     """Wait for abandoned calls before the interpreter exits.
 
-    Compiled code that calls back into an interpreter that has exited aborts the process.
+    If the interpreter has exited, compiled code that calls back into Python aborts the process.
     """
     end = monotonic() + ABANDONED_CALL_TIMEOUT
     for done in _abandoned_calls:
@@ -58,10 +60,11 @@ def _wait_for_abandoned_calls() -> None:
 
 
 def run_interruptible(call: Callable[[], object], stop: Callable[[], None], patience: float = 1.0) -> CallEnd:
-    """Run `call`; at Ctrl-C, call `stop`, and abandon the call if it has not ended after `patience` seconds.
+    """Run `call` in a thread, so that Ctrl-C can end the wait for it; return how the call ended.
 
-    Exceptions of `call` are raised here, unless the call was abandoned. Python delivers Ctrl-C to the main thread only.
-    In other threads, `call` is simply called.
+    At Ctrl-C, `stop` is called, which asks `call` to return early. The call is abandoned (its thread continues) if it
+    has not returned after another `patience` seconds. Exceptions of `call` are raised here, unless the call was
+    abandoned. Python delivers Ctrl-C to the main thread only, so in other threads `call` is called directly.
     """
     if threading.current_thread() is not threading.main_thread():
         call()
@@ -74,16 +77,16 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
         """Run the call in its thread and store an exception for the main thread."""
         try:
             call()
-        except BaseException as failure:  # the calling thread raises it
+        except BaseException as failure:  # the calling thread raises it again
             failures.append(failure)
         finally:
             done.set()
 
     ended = CallEnd.FINISHED
     try:
-        with _raising_interrupt():
+        with _raise_on_interrupt():
             threading.Thread(target=work, daemon=True).start()
-            # Not Thread.join: after an interrupt, it treats a running thread as finished (Python 3.11).
+            # Thread.join is not used: after an interrupt, it treats a running thread as finished (Python 3.11).
             done.wait()
     except KeyboardInterrupt:
         ended = CallEnd.STOPPED
@@ -99,11 +102,11 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
 
 
 @contextmanager
-def delayed_interrupt() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the end of the `with` block.
 
-    This is for compiled code with its own signal handler, which may swallow the signal. The function has no effect
-    outside of the main thread and on systems without signal masks.
+    Use the block for compiled code whose own signal handler may discard the signal. It has no effect outside of the
+    main thread and on systems without signal masks.
     """
     handler = signal.getsignal(signal.SIGINT)
     outside = threading.current_thread() is not threading.main_thread()
@@ -120,15 +123,15 @@ def delayed_interrupt() -> Iterator[None]:
 
 
 _observers: list[Callable[[], None]] = []
-"""Functions to call at Ctrl-C, the innermost block last."""
+"""Functions to call at Ctrl-C, one per active `call_on_interrupt` block, the innermost block last."""
 
 
 @contextmanager
-def noted_interrupt(note: Callable[[], None]) -> Iterator[None]:
+def call_on_interrupt(note: Callable[[], None]) -> Iterator[None]:
     """Call `note` at Ctrl-C within the `with` block instead of raising KeyboardInterrupt.
 
-    The functions of enclosing blocks are called too. This has an effect only in the main thread, and only if the signal
-    handler is Python's default: other handlers are left in place.
+    The `note` functions of enclosing blocks are called too. The block has an effect only in the main thread, and only
+    if the signal handler is Python's default: other handlers are left in place.
     """
     if not _can_set_handler():
         yield
@@ -144,8 +147,8 @@ def noted_interrupt(note: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _raising_interrupt() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, even inside `noted_interrupt`."""
+def _raise_on_interrupt() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, even inside `call_on_interrupt`."""
     if not _observers or not _can_set_handler():
         yield
         return
@@ -157,12 +160,12 @@ def _raising_interrupt() -> Iterator[None]:
 
 
 def _can_set_handler() -> bool:
-    """Return True in the main thread, if the signal handler is Python's default or the one of this module."""
+    """Return True if this is the main thread and the handler of Ctrl-C is Python's default or that of this module."""
     is_main = threading.current_thread() is threading.main_thread()
     return is_main and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _call_observers)
 
 
 def _call_observers(number: int = 0, frame: FrameType | None = None) -> None:
-    """Call all observers, the innermost first; this function is also the signal handler inside `noted_interrupt`."""
+    """Call all observers, that of the innermost block first; also the signal handler inside `call_on_interrupt`."""
     for note in reversed(_observers):
         note()

@@ -1,7 +1,7 @@
 """Decorators that compile functions with numba and cache them on disk.
 
 Importing this module imports numba, which takes about a second. Before the first compilation, which may take a minute,
-a line is printed if the user works at a terminal.
+a line is printed to stderr if stderr is a terminal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 from milopt.errors import MiloptWarning
-from milopt.jit_time import TIMER
+from milopt.jit_time import JIT_TIMER
 
 Function = TypeVar("Function", bound=Callable[..., object])
 """Type of the decorated function."""
@@ -33,14 +33,14 @@ def njit(function: Function) -> Function:
 
 
 def njit_threaded(function: Function) -> Function:
-    """Compile like `njit`, and release the GIL, so that several threads can run the function in parallel."""
+    """Compile like `njit`; the compiled function releases the GIL, so that several threads can run it in parallel."""
     return _compile(function, inner=False, nogil=True)
 
 
 def njit_inner(function: Function) -> Function:
     """Compile like `njit`, for functions that are called only from compiled code.
 
-    No Python wrapper is built, which makes the compilation faster.
+    No Python wrapper is built, so that the compilation takes less time.
     """
     return _compile(function, inner=True)
 
@@ -48,13 +48,13 @@ def njit_inner(function: Function) -> Function:
 def njit_inlined(function: Function) -> Function:
     """Compile like `njit_inner`, and always inline the function.
 
-    This is for short functions in inner loops, where passing arrays takes longer than the function itself.
+    Use it for short functions in inner loops, for which passing the arguments takes longer than the function itself.
     """
     return _compile(function, inner=True, forceinline=True)
 
 
 def _compile(function: Function, inner: bool, nogil: bool = False, forceinline: bool = False) -> Function:
-    """Return the compiled function; if `inner` is True, only compiled code can call it."""
+    """Return the function compiled with numba and cached on disk; if `inner`, only compiled code can call it."""
     compiler = partial(
         numba.njit,
         fastmath={"reassoc", "contract", "nsz"},
@@ -74,15 +74,15 @@ def _compile(function: Function, inner: bool, nogil: bool = False, forceinline: 
 class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without types
     """Disk cache of compiled functions that does not raise if a file cannot be read or written.
 
-    numba raises an exception if a file of its cache cannot be used: on a full disk, or if a killed process left a
-    truncated file, which would stop all later processes too. This cache ignores files that cannot be read. If a file
-    cannot be written, it warns once per process.
+    The cache of numba raises an exception if one of its files cannot be used: on a full disk, or if a killed process
+    left a truncated file, at which all later processes would fail too. `DiskCache` ignores files that cannot be read.
+    If a file cannot be written, it warns once per process.
     """
 
     _warned: ClassVar[bool] = False
 
     def load_overload(self, sig: object, target_context: object) -> object:
-        """Return compiled code from disk; None, which makes numba compile the function, if there is none."""
+        """Return compiled code from disk, or None if there is none, so that numba compiles the function."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # unpickling a damaged file may raise anything
@@ -92,7 +92,7 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without typ
             return None
 
     def save_overload(self, sig: object, data: object) -> None:
-        """Write compiled code to disk, or warn once that it cannot be written."""
+        """Write compiled code to disk; if that fails, warn (once per process) and disable the cache of the function."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -110,14 +110,14 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without typ
 class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes without types
     """Listener that prints one line before the first compilation of a function of milopt, if stderr is a terminal.
 
-    Loading compiled code from disk does not count.
+    Loading compiled code from disk is not a compilation.
     """
 
     def __init__(self) -> None:
         self.was_printed = False
 
     def on_start(self, event: event.Event) -> None:
-        """Print the line, unless it was printed before, the function is not in milopt, or stderr is not a terminal."""
+        """Print the line at the first compilation of a function of milopt, if stderr is a terminal."""
         module = event.data["dispatcher"].py_func.__module__
         if self.was_printed or not module.startswith(f"{__package__}."):
             return
@@ -127,19 +127,19 @@ class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes wi
             sys.stderr.flush()
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing."""
+        """Do nothing at the end of a compilation; numba requires this method."""
 
 
 class CompilationTimeListener(event.Listener):  # type: ignore[misc]  # numba comes without types
-    """Listener that starts and stops the timer of `jit_time`; loading from disk does not count."""
+    """Listener that measures compilations with the timer of `jit_time`; loading from disk is not measured."""
 
     def on_start(self, event: event.Event) -> None:
         """Start the timer."""
-        TIMER.start()
+        JIT_TIMER.start()
 
     def on_end(self, event: event.Event) -> None:
         """Stop the timer, also if the compilation failed."""
-        TIMER.stop()
+        JIT_TIMER.stop()
 
 
 event.register("numba:compile", CompilationNotice())

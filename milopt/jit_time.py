@@ -2,7 +2,7 @@
 
 Native algorithms are compiled by numba when they are first used, once per machine. A first fit may take a minute for
 this reason alone, and compilation must not be reported as the time of a solver. `milopt.jit` updates the timer in this
-module; this module does not import numba.
+module, which itself does not import numba.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class CompilationTimer:
             self.seconds += perf_counter() - self._began
 
 
-TIMER = CompilationTimer()
-"""Timer of this process."""
+JIT_TIMER = CompilationTimer()
+"""Timer of all compilations of this process."""
 
 
 def jit_seconds() -> float:
     """Return the seconds that this process has spent on compilation so far."""
-    return TIMER.seconds
+    return JIT_TIMER.seconds
 
 
-def working_seconds() -> float:
-    """Return the time, in seconds, of a clock that excludes all finished compilations."""
-    return perf_counter() - TIMER.seconds
+def seconds_without_jit() -> float:
+    """Return the time of `perf_counter` minus `jit_seconds`, for measurements that exclude compilation."""
+    return perf_counter() - JIT_TIMER.seconds

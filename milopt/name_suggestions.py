@@ -15,25 +15,28 @@ def quote(*names: str) -> str:
 def close_matches(name: str, known: Sequence[str]) -> list[str]:
     """Return up to three known names that are similar to `name`, ignoring case; the most similar first.
 
-    Only the part of a known name before a colon is compared. Names that differ only in hyphens and other punctuation
-    come first.
+    Only the part of a known name before its first colon is compared. Names that differ from `name` only in hyphens and
+    other punctuation come first.
     """
     from difflib import get_close_matches
 
     folded = {other.partition(":")[0].casefold(): other for other in known}
     matches = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
-    return [folded[match] for match in sorted(matches, key=lambda match: _letters(match) != _letters(name))]
+    return [
+        folded[match]
+        for match in sorted(matches, key=lambda match: _letters_and_digits(match) != _letters_and_digits(name))
+    ]
 
 
-def _letters(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     """Return the letters and digits of a name, in lower case."""
     return "".join(filter(str.isalnum, name.casefold()))
 
 
 def unknown_name_error(kind: str, name: str, known: Sequence[str], where: str = "") -> UnknownNameError:
-    """Return the error for an unknown name, with similar names, or all known names if none is similar.
+    """Return the error for an unknown name; its message lists similar names, or all known names if none is similar.
 
-    `kind` is the kind of object, such as "solver". `where` is inserted after the name, such as " in this file".
+    `kind` is the kind of object, such as "solver". `where` is text to insert after the name, such as " in this file".
     """
     start = f"No {kind} is called {quote(name)}{where}"
     if matches := close_matches(name, known):

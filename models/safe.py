@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_sum, quad_form
-from milopt.compilation.convex_limit import convex_limit
+from milopt.compilation.convex_limit import largest_convex_factor
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import check_choice, check_integer, check_non_negative, check_positive
@@ -203,7 +203,7 @@ class SAFE(BagClassifier):
         """
         program = type(self)(**self.get_params(deep=False) | {"gamma": 1.0}).program(bags, y, sample_weight)
         assert isinstance(program, Program)
-        return convex_limit(program)
+        return largest_convex_factor(program)
 
     def _add_function(self, program: Program, bags: Bags) -> Function:
         """Add f to the program: over all instances, or, if `rank` is given, over at most `rank` landmarks."""

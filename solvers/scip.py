@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from milopt.arrays import Vector
 from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import idle_rows
-from milopt.compilation.bridges.quadratic_to_cone import factor
+from milopt.compilation.bridges.quadratic_to_cone import square_root
 from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
@@ -249,7 +249,7 @@ def _build_program(form: StandardForm, options: Options) -> _ScipProgram:
                 model.addCons(sqrt(quicksum(u * u for u in tail)) <= head)
             start += size
     if not form.P.is_zero:
-        factor_matrix = factor(form.P)
+        factor_matrix = square_root(form.P)
         epigraph_variable = model.addVar(lb=0.0, ub=None, obj=1.0)
         y = _add_equal_variables(model, _affine_expressions(factor_matrix, np.zeros(factor_matrix.shape[0]), x))
         model.addCons(0.5 * quicksum(u * u for u in y) <= epigraph_variable)

@@ -21,7 +21,7 @@ from milopt.jit import CompilationNotice, DiskCache, njit
     ("module", "is_terminal", "lines"),
     [("milopt.solvers.some", True, 1), ("milopt.solvers.some", False, 0), ("mine", True, 0)],
 )
-def test_at_a_terminal_the_first_compilation_is_told_once(module, is_terminal, lines, monkeypatch, capsys) -> None:
+def test_at_a_terminal_the_first_compilation_is_reported_once(module, is_terminal, lines, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     notice, function = CompilationNotice(), lambda x: x
     function.__module__ = module
@@ -81,7 +81,7 @@ def test_a_compilation_within_another_is_counted_once(monkeypatch) -> None:
     assert timer.seconds == 4.0 + 1.0
 
 
-def test_what_numba_compiles_is_counted() -> None:
+def test_compilation_time_of_numba_is_counted() -> None:
     before = jit_time.jit_seconds()
     with pytest.raises(numba.TypingError):
         numba.njit(lambda x: x + "text")(1.0)

@@ -20,9 +20,9 @@ from milopt.model_registry import (
     format_settings,
     format_value,
     get_model,
+    identify_code,
     model_names,
     name_of,
-    origin_of,
     parse_grid,
     parse_settings,
     parse_value,
@@ -68,24 +68,26 @@ class TestNames:
         with pytest.raises(UnknownNameError, match='No model is called "mils"; did you mean "miles"'):
             get_model("mils")
 
-    def test_a_class_of_a_persons_own_file_keeps_the_name_it_was_given(self, own_file: Path) -> None:
+    def test_a_class_in_a_users_file_keeps_its_requested_name(self, own_file: Path) -> None:
         name = f"{own_file}:Mine"
         assert get_model(name)().get_params()["width"] == 2.0
         assert name_of(get_model(name)) == name
 
-    def test_a_relative_path_is_understood_elsewhere_too(self, own_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_relative_path_has_an_absolute_portable_name(
+        self, own_file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(own_file.parent)
         assert name_of(get_model("mine.py:Mine")) == "mine.py:Mine"
         assert portable_name("mine.py:Mine") == f"{own_file.resolve()}:Mine"
         assert portable_name("mi-svm") == "mi-svm"
 
     @pytest.mark.parametrize(
-        ("within", "said"),
+        ("class_name", "message"),
         [("Stranger", "must be derived from milopt.BagClassifier"), ("Half", 'no method "declare"')],
     )
-    def test_a_class_that_is_no_model_is_refused(self, own_file: Path, within: str, said: str) -> None:
-        with pytest.raises(DeclarationError, match=said):
-            get_model(f"{own_file}:{within}")
+    def test_a_class_that_is_not_a_model_raises_an_error(self, own_file: Path, class_name: str, message: str) -> None:
+        with pytest.raises(DeclarationError, match=message):
+            get_model(f"{own_file}:{class_name}")
 
     def test_a_class_that_was_not_requested_by_name_has_the_name_of_its_file(self) -> None:
         class Local(MISVM):
@@ -97,7 +99,7 @@ class TestNames:
         assert name_of(Local) == f"{__file__}:Local"
 
     @pytest.mark.parametrize("file", ["<stdin>", "/nowhere/mine.py", "/etc/hostname", None])
-    def test_a_class_of_no_file_has_no_name(self, file: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_class_without_a_file_has_no_name(self, file: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
         module = ModuleType("from_nowhere")
         module.__file__ = file
         monkeypatch.setitem(sys.modules, "from_nowhere", module)
@@ -105,13 +107,15 @@ class TestNames:
         with pytest.raises(DeclarationError, match="Typed has no name: define it at the top level of a file"):
             name_of(typed)
 
-    def test_the_origin_changes_with_the_file_and_not_with_its_place(self, own_file: Path, tmp_path: Path) -> None:
-        first = origin_of(f"{own_file}:Mine")
+    def test_the_origin_depends_on_the_content_of_the_file_and_not_on_the_path(
+        self, own_file: Path, tmp_path: Path
+    ) -> None:
+        first = identify_code(f"{own_file}:Mine")
         (tmp_path / "copy.py").write_bytes(own_file.read_bytes())
-        assert origin_of(f"{tmp_path}/copy.py:Mine") == first
+        assert identify_code(f"{tmp_path}/copy.py:Mine") == first
         own_file.write_text(OWN + "\nedited = True\n")
-        assert origin_of(f"{own_file}:Mine") != first
-        assert origin_of("mi-svm").startswith("mi-svm of milopt ")
+        assert identify_code(f"{own_file}:Mine") != first
+        assert identify_code("mi-svm").startswith("mi-svm of milopt ")
 
 
 VALUES = {
@@ -149,21 +153,21 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES.items())
-def test_a_text_stands_for_a_value(text: str, value: object) -> None:
-    found = parse_value(text)
-    assert found == value
-    assert type(found) is type(value)
+def test_text_is_parsed_as_a_value(text: str, value: object) -> None:
+    parsed = parse_value(text)
+    assert parsed == value
+    assert type(parsed) is type(value)
 
 
 @pytest.mark.parametrize(
     "text", ["__import__('os').system('true')", "open(x)", "a.b", "1 + 1", "x[0]", "lambda: 1", "2j"]
 )
-def test_a_text_is_never_run(text: str) -> None:
+def test_text_is_never_executed(text: str) -> None:
     assert parse_value(text) == text
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("rbf(s=0.1", "check its brackets"),
         ("(1, 2", "check its brackets"),
@@ -182,8 +186,8 @@ def test_a_text_is_never_run(text: str) -> None:
         ("(" * 900, "check its brackets"),
     ],
 )
-def test_a_text_that_opens_like_a_value_and_is_none_says_so(text: str, said: str) -> None:
-    with pytest.raises(MiloptError, match=said):
+def test_malformed_text_raises_an_error_with_the_reason(text: str, message: str) -> None:
+    with pytest.raises(MiloptError, match=message):
         parse_value(text)
 
 
@@ -209,15 +213,15 @@ SEVERAL = ONE | st.lists(ONE, max_size=3).map(tuple) | st.dictionaries(PLAIN, ON
 @example(("4/median", "1e3/median", "2/3", "x/y"))
 @example("mean # not a comment")
 @example("\ud800")
-def test_what_is_spelled_is_read_back_as_it_was(value: object) -> None:
-    found = parse_value(format_value(value))
-    assert found == value
-    assert type(found) is type(value)
-    assert format_value(found) == format_value(value)
+def test_formatted_values_are_parsed_to_equal_values(value: object) -> None:
+    parsed = parse_value(format_value(value))
+    assert parsed == value
+    assert type(parsed) is type(value)
+    assert format_value(parsed) == format_value(value)
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_value_with_a_text_of_its_own_or_a_mistake(text: str) -> None:
+def test_any_text_raises_an_error_or_is_a_value_that_can_be_formatted(text: str) -> None:
     try:
         value = parse_value(text)
     except MiloptError:
@@ -226,52 +230,52 @@ def test_any_text_is_a_value_with_a_text_of_its_own_or_a_mistake(text: str) -> N
 
 
 @given(st.lists(ONE, min_size=1, max_size=4).map(tuple))
-def test_a_grid_is_read_back_as_it_was(values: tuple[object, ...]) -> None:
+def test_a_formatted_grid_is_parsed_to_an_equal_grid(values: tuple[object, ...]) -> None:
     text = format_grid({"scheme": values})
     assert parse_grid(MISVM, text) == {"scheme": values}
 
 
-def test_numbers_of_numpy_are_spelled_as_pythons() -> None:
+def test_numpy_numbers_are_formatted_like_python_numbers() -> None:
     assert format_value(np.float64(0.1)) == "0.1"
     assert format_value(np.int64(3)) == "3"
     assert format_value(np.bool_(True)) == "true"
 
 
-def test_what_has_no_text_says_what_to_do() -> None:
+def test_a_value_without_a_text_raises_an_error_with_the_remedy() -> None:
     with pytest.raises(ParameterError, match=r"cannot be written as text: .* path/file\.py:Class"):
         format_value(CallableKernel(lambda A, B: A @ B.T))
 
 
 class TestSettings:
-    def test_they_take_the_type_of_their_default(self) -> None:
-        found = parse_settings(MISVM, ["C=10", "kernel=rbf(s=0.1)", "solver=highs"])
-        assert found == {"C": 10.0, "kernel": RBF(0.1), "solver": "highs"}
-        assert isinstance(found["C"], float)
-        assert MISVM(**found).kernel == RBF(0.1)  # type: ignore[arg-type]  # read from text, checked by the test
+    def test_settings_have_the_type_of_their_default(self) -> None:
+        parsed = parse_settings(MISVM, ["C=10", "kernel=rbf(s=0.1)", "solver=highs"])
+        assert parsed == {"C": 10.0, "kernel": RBF(0.1), "solver": "highs"}
+        assert isinstance(parsed["C"], float)
+        assert MISVM(**parsed).kernel == RBF(0.1)  # type: ignore[arg-type]  # read from text, checked by the test
 
-    def test_a_word_that_is_a_kernel_elsewhere_stays_a_word(self) -> None:
+    def test_a_kernel_name_is_a_string_in_a_field_of_strings(self) -> None:
         assert parse_settings(SetKernelSVM, ["normalise=linear"]) == {"normalise": "linear"}
 
     @pytest.mark.parametrize("word", ["none", "True", "10", "inf", "linear", "'none'"])
-    def test_a_field_of_strings_takes_the_text_itself(self, word: str) -> None:
+    def test_text_for_a_field_of_strings_is_not_parsed(self, word: str) -> None:
         assert parse_settings(MISVM, [f"scale= {word}"]) == {"scale": word.strip("'")}
         grid = parse_grid(MISVM, [f"scale={word}, minmax01"])
         assert grid == {"scale": (word.strip("'"), "minmax01")}
         assert parse_grid(MISVM, format_grid(grid)) == grid
 
-    def test_a_field_of_strings_and_more_takes_both(self) -> None:
+    def test_a_field_of_strings_and_other_types_accepts_both(self) -> None:
         class Mixed(MISVM):
             width: str | float = "median"
 
         assert parse_settings(Mixed, ["width=0.5"]) == {"width": 0.5}
         assert parse_settings(Mixed, ["solver=(native, highs)"]) == {"solver": ("native", "highs")}
 
-    def test_they_are_spelled_as_they_are_read(self) -> None:
+    def test_formatted_settings_equal_the_parsed_text(self) -> None:
         texts = ("lam=0.5", "kernel=rbf(s=median)")
         assert format_settings(parse_settings(MILES, texts)) == texts
 
     @pytest.mark.parametrize(
-        ("item", "said"),
+        ("item", "message"),
         [
             ("c=1", 'No hyper-parameter is called "c" in mi-svm; did you mean "C"'),
             ("kernal=rbf", 'No hyper-parameter is called "kernal" in mi-svm; did you mean "kernel"'),
@@ -280,25 +284,25 @@ class TestSettings:
             ("kernel=3", r"kernel must be a kernel, such as .*rbf\(s=0.1\).*, not 3"),
         ],
     )
-    def test_mistakes_name_the_field(self, item: str, said: str) -> None:
-        with pytest.raises(MiloptError, match=said):
+    def test_mistakes_name_the_field(self, item: str, message: str) -> None:
+        with pytest.raises(MiloptError, match=message):
             parse_settings(MISVM, [item])
 
-    def test_a_field_is_set_once(self) -> None:
+    def test_a_field_that_is_set_twice_raises_an_error(self) -> None:
         with pytest.raises(ParameterError, match='"C" is set twice: as 1 and as 2'):
             parse_settings(MISVM, ["C=1", "C=2"])
 
 
 class TestGrids:
     def test_candidates_are_separated_by_commas(self) -> None:
-        found = parse_grid(MISVM, ["C=0.1,1,10", "kernel=linear, rbf(s=median)"])
-        assert found == {"C": (0.1, 1.0, 10.0), "kernel": (Linear(), RBF("median"))}
-        assert format_grid(found) == ("C=0.1,1.0,10.0", "kernel=linear,rbf(s=median)")
+        parsed = parse_grid(MISVM, ["C=0.1,1,10", "kernel=linear, rbf(s=median)"])
+        assert parsed == {"C": (0.1, 1.0, 10.0), "kernel": (Linear(), RBF("median"))}
+        assert format_grid(parsed) == ("C=0.1,1.0,10.0", "kernel=linear,rbf(s=median)")
 
-    def test_one_candidate_is_a_grid_too(self) -> None:
+    def test_one_candidate_is_a_grid(self) -> None:
         assert parse_grid(MISVM, ["C=1"]) == {"C": (1.0,)}
 
     @pytest.mark.parametrize("item", ["C=", "C= "])
-    def test_an_empty_grid_says_what_to_write(self, item: str) -> None:
+    def test_the_error_for_an_empty_grid_shows_the_syntax(self, item: str) -> None:
         with pytest.raises(ParameterError, match='The grid of "C" is empty: write C=first,second'):
             parse_grid(MISVM, [item])

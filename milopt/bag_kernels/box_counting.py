@@ -2,11 +2,11 @@
 
     k(P, Q) = #{b : P cap b and Q cap b nonempty},    phi(P)_b = [P meets b],    k = <phi(P), phi(Q)>
 
-Counts are computed in log space. A pair is counted exactly if that takes fewer than `exact_below` steps (a step is the
-volume of a set of points, or a point scanned). Otherwise the count is estimated by sampling: with a relative error of
-at most `epsilon` with probability 1 - `delta` for each pair (`rule="guaranteed"`), or with fewer draws and without a
-proof (`"fast"`). By default, an exact count may take about as long as the draws that it replaces. With few points or
-few features, all counts are exact. The two rules of the paper (`RULES`) never count exactly.
+Counts are computed in log space. A pair is counted exactly if that takes fewer than `exact_below` steps. In a step, the
+volume of one set of points is computed, or one point is scanned. Otherwise the count is estimated by sampling: with a
+relative error of at most `epsilon` with probability 1 - `delta` for each pair (`rule="guaranteed"`), or with fewer
+draws and without a proof (`"fast"`). By default, an exact count may take about as long as the draws that it replaces.
+With few points or few features, all counts are exact. The two rules of the paper (`RULES`) never count exactly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from milopt.declaration.checks import check_choice, check_integer, check_open_fr
 from milopt.errors import ParameterError
 
 MAX_STEPS = 10**15
-"""Largest admissible value of `exact_below`. A count with so many steps never ends in practice."""
+"""Largest admissible value of `exact_below`. A count with this number of steps never ends in practice."""
 RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
 """Names of the estimators. The last two are the estimators of the paper, for comparison."""
 
@@ -78,10 +78,10 @@ class BoxCounting(GridKernel, LogKernel):
     epsilon : float, default=0.1
         Relative error of estimated counts.
     delta : float, default=0.01
-        Probability with which an estimated count may miss `epsilon`, for each pair.
+        Probability, for each pair, with which the relative error of an estimated count may exceed `epsilon`.
     exact_below : int or None, default=None
         Count a pair exactly if that takes fewer steps than this. None compares the cost with that of an estimate.
-        The rules "karp-luby" and "self-adjusting" ignore it and always estimate.
+        The rules "karp-luby" and "self-adjusting" ignore `exact_below` and always estimate.
     bins : int, default=100
         Maximum number of codes per feature.
     binning : {"uniform", "quantile", "rank"}, default="uniform"
@@ -157,7 +157,7 @@ class BoxCounting(GridKernel, LogKernel):
             Arrays of shape (len(A), len(B)).
         """
         left = as_bag_rows(A).bags
-        counts = self._counts(left, left if B is A else as_bag_rows(B).bags)
+        counts = self._count_matrix(left, left if B is A else as_bag_rows(B).bags)
         return CountDetails(counts[..., 1], counts[..., 2], counts[..., 0])
 
     def save(self, path: str | PathLike[str], bags: Any) -> None:
@@ -192,27 +192,27 @@ class BoxCounting(GridKernel, LogKernel):
             Logarithm of the number of boxes that meet each bag.
         """
         mine = code_bags(self.require_grid(), as_bag_rows(A).bags)
-        return np.array(self._get_counts([mine], mine.words, mine.words)[:, 0])
+        return np.array(self._look_up_or_count([mine], mine.words, mine.words)[:, 0])
 
     def _log_gram(self, A: Bags, B: Bags) -> Floats:
         """Return the logarithms of the counts of all pairs of bags, an array of shape (len(A), len(B))."""
-        return np.array(self._counts(A, B)[..., 0])
+        return np.array(self._count_matrix(A, B)[..., 0])
 
-    def _counts(self, A: Bags, B: Bags) -> Floats:
+    def _count_matrix(self, A: Bags, B: Bags) -> Floats:
         """Return (log count, draws, log |U|) of each pair (see `CountDetails`), of shape (len(A), len(B), 3)."""
         left = code_bags(self.require_grid(), A)
         right = left if B is A else code_bags(self.require_grid(), B)
-        return self._get_counts([left, right], left.words[:, None], right.words)
+        return self._look_up_or_count([left, right], left.words[:, None], right.words)
 
-    def _get_counts(self, bags: Sequence[CodedBags], first: Words, second: Words) -> Floats:
-        """Return (log count, draws, log |U|) of pairs of bags, and count the pairs that are not in the cache.
+    def _look_up_or_count(self, bags: Sequence[CodedBags], first: Words, second: Words) -> Floats:
+        """Return (log count, draws, log |U|) of pairs of bags, from the cache if possible; count the other pairs.
 
         `first` and `second` are digests of bags, which are broadcast against each other; `bags` contains the bags
         with these digests.
         """
         seeds = pair_seeds(int(self.seed), first, second)
         known = cached_counts(self.cache_key)
-        new = known.missing(seeds)
+        new = known.missing_positions(seeds)
         if new.size:
             every = merge_distinct(bags)
             place = {word: i for i, word in enumerate(every.words.tolist())}

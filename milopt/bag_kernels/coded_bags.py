@@ -1,7 +1,7 @@
-"""Bags on a grid: integer codes of their points, without duplicates and sorted, and a digest of each bag.
+"""Bags on a grid: the sorted distinct integer codes of the points of each bag, and a digest of each bag.
 
-Two bags with the same set of points are the same bag here, whatever their origin and the order of their instances. So a
-pair of bags has one count, one seed and one cache entry.
+Two bags with the same set of points are the same bag here, whatever their origin and the order of their instances. So
+for two sets of points there is one count, one seed and one cache entry.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class CodedBags:
         return np.vstack(self.points), offsets
 
 
-_RECENT: OrderedDict[tuple[str, str], CodedBags] = OrderedDict()
+_RECENT_CODES: OrderedDict[tuple[str, str], CodedBags] = OrderedDict()
 """Cache of recently coded sets of bags, by the digests of grid and bags; the least recently used set comes first."""
 MAX_RECENT_SETS = 16
-"""Maximum number of cached sets of bags. One fit uses the same few sets many times."""
+"""Maximum number of cached sets of bags. One fit uses a few sets of bags many times."""
 
 
 def code_bags(grid: Grid, bags: Bags) -> CodedBags:
     """Return the codes of the bags on a grid, from the cache if possible."""
     key = grid.digest, bags.digest()
-    codes = _RECENT.get(key) or _compute_codes(grid, bags)
-    _RECENT[key] = codes
-    _RECENT.move_to_end(key)
-    while len(_RECENT) > MAX_RECENT_SETS:
-        _RECENT.popitem(last=False)
+    codes = _RECENT_CODES.get(key) or _compute_codes(grid, bags)
+    _RECENT_CODES[key] = codes
+    _RECENT_CODES.move_to_end(key)
+    while len(_RECENT_CODES) > MAX_RECENT_SETS:
+        _RECENT_CODES.popitem(last=False)
     return codes
 
 

@@ -1,7 +1,7 @@
-"""Compiled coverage estimates of many pairs of bags; `estimators.coverage` is the pure Python reference.
+"""Compiled coverage estimates of many pairs of bags; `estimators.estimate_by_coverage` is the pure Python reference.
 
-P and Q are the points of two bags; `alone` means that both are the same bag. s[k] is the largest code of coordinate k,
-logs[v] = log v, U is the universe of the draws, and W^ is the estimate of the count (see `estimators`).
+P and Q are the points of two bags; `alone` means that both bags are the same bag. s[k] is the largest code of
+coordinate k, logs[v] = log v, U is the universe of the draws, and W^ is the estimate of the count (see `estimators`).
 
 Points are stored in columns, one row per coordinate, because a draw scans one coordinate of all remaining points.
 """
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State, next_below, next_unit
-from milopt.bag_kernels.compiled_volumes import log_volumes, running_sums
+from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_volumes
 from milopt.bag_kernels.estimators import DRAWS_PER_TEST, Codes
 from milopt.jit import njit_inner, njit_threaded
 
@@ -50,7 +50,7 @@ def spread_order(P: Codes, Q: Codes, s: Codes) -> Index:
 
 @njit_inner
 def filter_interval(values: Codes, low: int, high: int, left: Index, count: int, whole: bool) -> int:
-    """Keep the indices of remaining points whose value lies in [low, high], and return their number.
+    """Keep the remaining points whose value lies in [low, high], and return the number of points that are kept.
 
     The first `count` entries of `left` are the indices of the remaining points; `left` is changed in place. If `whole`
     is True, `left` is not read: all points from 0 to count - 1 remain.
@@ -64,7 +64,7 @@ def filter_interval(values: Codes, low: int, high: int, left: Index, count: int,
 
 
 @njit_inner
-def draw(
+def draw_coverage(
     P: Codes,
     Q: Codes,
     s: Codes,
@@ -78,8 +78,8 @@ def draw(
 ) -> float:
     """Draw a box b around p_i and q_j, and return 1 / (|P cap b| |Q cap b|).
 
-    The box is drawn coordinate by coordinate in the given `order`, only until one pair of points is left. If `alone`
-    (Q is P), |Q cap b| is replaced by 1. `left` and `right` are work arrays.
+    The box is drawn coordinate by coordinate in the given `order`, and only until it excludes all pairs of points but
+    one. If `alone` (Q is P), |Q cap b| is replaced by 1. `left` and `right` are work arrays.
     """
     n, m = P.shape[1], 1 if alone else Q.shape[1]
     for r in range(order.size):
@@ -111,15 +111,15 @@ def estimate_pair(
 ) -> tuple[float, int, float]:
     """Estimate the count of one pair of bags: return (log W^, number of draws, log |U|).
 
-    If `limit` is positive, the guaranteed rule stops when the sum of the draws reaches it; otherwise the fast rule
-    stops at the quantile `z`. log W^ is NaN if another thread sets `stop`.
+    If `limit` is positive, the guaranteed rule stops when the sum of the draws reaches `limit`. Otherwise the fast rule
+    stops by a normal approximation with the quantile `z`. log W^ is NaN if another thread sets `stop`.
     """
     n, m = P.shape[1], Q.shape[1]
     volumes = log_volumes(P, Q, s, logs)
     if alone:
         volumes = volumes[:: n + 1].copy()
     sums = np.empty(volumes.size)
-    universe = running_sums(volumes, sums)
+    universe = fill_running_sums(volumes, sums)
     order = spread_order(P, Q, s)
     left, right = np.empty(n, dtype=np.intp), np.empty(m, dtype=np.intp)
     state = np.empty(1, dtype=np.uint64)
@@ -128,7 +128,7 @@ def estimate_pair(
     while stop[0] == 0:
         place = first_exceeding(sums, next_unit(state) * sums[-1])
         i, j = (place, place) if alone else (place // m, place % m)
-        value = draw(P, Q, s, order, i, j, alone, left, right, state)
+        value = draw_coverage(P, Q, s, order, i, j, alone, left, right, state)
         total += value
         squares += value * value
         draws += 1
@@ -144,7 +144,7 @@ def estimate_pair(
 
 
 @njit_threaded
-def coverage_pairs(
+def estimate_pairs_by_coverage(
     columns: Codes,
     offsets: Index,
     pairs: Index,

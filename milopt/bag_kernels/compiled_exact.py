@@ -1,10 +1,10 @@
 """Compiled exact counts of many pairs of bags, if an exact count is no more expensive than an estimate.
 
-There are two exact methods. The cost of the sweep is known in advance; of the recursion only a lower bound is known.
-The sweep runs first if its cost is below that bound, otherwise after the recursion has exceeded its budget. A scan of
-the sweep visits every point once, and so does a draw of an estimate. An estimate with a guarantee needs |U| / k times
-the number of draws at which it may stop (U is the universe of the draws, see `estimators`, and k is the count); k is at
-most the number of boxes.
+There are two exact methods. The cost of the sweep is known in advance; for the recursion, only a lower bound on the
+cost is known. The sweep runs first if its cost is at most this bound, otherwise after the recursion has exceeded its
+budget. A scan of the sweep visits every point once, and so does a draw of an estimate. An estimate with a guarantee
+needs about |U| / k times its minimum number of draws (see `estimators.min_draws`; U is the universe of the draws, and k
+the count). k is at most the number of boxes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_hypervolume import count_by_recursion, min_volume_count
 from milopt.bag_kernels.compiled_stream import State
 from milopt.bag_kernels.compiled_sweep import count_by_sweep, count_scans
-from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
+from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner, njit_threaded
 
@@ -32,7 +32,7 @@ def count_pair(
     log_box_count: float,
     stop: State,
 ) -> float:
-    """Return log k, the log count of one pair of bags, or NaN if both methods are too expensive or `stop` is set."""
+    """Return log k for one pair of bags with the count k, or NaN if both methods are too expensive or `stop` is set."""
     n, m = P.shape[0], Q.shape[0]
     points = P if alone else np.concatenate((P, Q))
     first = np.ones(points.shape[0], dtype=np.bool_)
@@ -50,13 +50,13 @@ def count_pair(
     if not np.isnan(log_count) or np.isinf(needed):
         return log_count
     if needed > max_scans:
-        volumes = universe_volumes(P, Q, alone, s, logs)
-        max_scans *= np.exp(running_sums(volumes, np.empty(volumes.size)) - log_box_count)
+        volumes = log_universe_volumes(P, Q, alone, s, logs)
+        max_scans *= np.exp(fill_running_sums(volumes, np.empty(volumes.size)) - log_box_count)
     return count_by_sweep(points, first, second, s, logs, sizes, stop) if needed <= max_scans else np.nan
 
 
 @njit_threaded
-def exact_pairs(
+def count_pairs_exactly(
     rows: Codes,
     offsets: Index,
     pairs: Index,
@@ -71,7 +71,7 @@ def exact_pairs(
     """Write log k of each pair (i, j) of bags to `results`, or NaN if an exact count is too expensive.
 
     Bag i has the rows offsets[i] to offsets[i + 1] - 1. The recursion may compute `budget` volumes per pair. The sweep
-    may take `max_scans[r]` scans for pair r, or |U| / (number of boxes) times as many if this factor is larger than 1.
+    may take `max_scans[r]` scans for pair r, or `max_scans[r]` |U| / (number of boxes) scans if this number is larger.
     The function returns early if another thread sets `stop`.
     """
     for r in range(pairs.shape[0]):

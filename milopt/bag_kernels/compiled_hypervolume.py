@@ -1,7 +1,13 @@
-"""Compiled exact counts by a recursion over volumes, for few points; `exact.hypervolume` is the pure Python reference.
+"""Compiled exact counts by a recursion over volumes, for few points.
+
+The pure Python reference is `exact.count_by_recursion`.
 
     k = sum_{i, j} |B(p_i, q_j)| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}})
     U(S, X) = sum_r |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}})
+
+P = {p_i} and Q = {q_j} are the points of two bags, and k is the number of boxes that meet both bags. |B(S)|, the volume
+of S, is the number of boxes that contain all points of S. U(S, X) is the number of boxes that contain all points of S
+and at least one point of X = {x_r}.
 
 The x_r are sorted by decreasing |B(S u {x_r})|, so that a redundant point comes after the point that makes it
 redundant. Volumes are relative to the largest volume of the pair, which is at most k. Volumes below `NEGLIGIBLE_VOLUME`
@@ -14,7 +20,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_stream import State
-from milopt.bag_kernels.compiled_volumes import universe_volumes
+from milopt.bag_kernels.compiled_volumes import log_universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner
 
@@ -23,7 +29,7 @@ NEGLIGIBLE_VOLUME = 1e-18
 
 
 @njit_inner
-def sort_others(
+def sort_candidates(
     depth: int,
     count: int,
     points: Codes,
@@ -37,9 +43,9 @@ def sort_others(
 ) -> int:
     """Sort candidate points x by decreasing volume |B(S u {x})|, where S has the range [low[depth], high[depth]].
 
-    The candidates are the first `count` entries of others[depth - 1]. The sorted points go to others[depth], and their
-    volumes to volumes[depth]; points with a negligible volume are omitted. Returns the number of points, or -1 if a
-    candidate lies inside the range of S: then every box that contains S contains this candidate.
+    The candidates are the first `count` entries of others[depth - 1]. The sorted points are written to others[depth],
+    and their volumes to volumes[depth]; points with a negligible volume are omitted. Return the number of sorted
+    points, or -1 if a candidate lies inside the range of S: then every box that contains S contains this candidate.
     """
     size = 0
     for t in range(count):
@@ -80,7 +86,7 @@ def union_volume(
     work: Floats,
     stop: State,
 ) -> float:
-    """Return U(S, X) if S has the range [low[1], high[1]], and X are the first `size` points of others[1].
+    """Return U(S, X) for S with the range [low[1], high[1]], and X the first `size` points of others[1].
 
     The recursion is depth first. A set S u {x, x', ...} at depth t adds its volume with the sign (-1)^(t - 1). The
     budget work[0] decreases by the number of volumes; if it becomes negative or `stop` is set, the result is invalid.
@@ -99,7 +105,7 @@ def union_volume(
         for k in range(s.size):
             low[depth + 1, k] = min(low[depth, k], points[x, k])
             high[depth + 1, k] = max(high[depth, k], points[x, k])
-        deeper = sort_others(depth + 1, r, points, low, high, s, logs, scale, others, volumes)
+        deeper = sort_candidates(depth + 1, r, points, low, high, s, logs, scale, others, volumes)
         if deeper < 0:
             continue
         total += sign * volumes[depth, r]
@@ -112,7 +118,10 @@ def union_volume(
 
 @njit_inner
 def min_volume_count(n: int, m: int, alone: bool) -> float:
-    """Return approximately how many volumes the recursion computes at least, for bags of n and m points."""
+    """Return an approximate lower bound on the number of volumes of the recursion, for bags of n and m points.
+
+    `alone` means that both are the same bag.
+    """
     return 0.5 * n * n * n if alone else 0.5 * n * m * (n + m)
 
 
@@ -128,7 +137,7 @@ def count_by_recursion(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, 
     others, volumes = np.empty((deep, deep), dtype=np.intp), np.empty((deep, deep))
     turn, sizes = np.empty(deep, dtype=np.intp), np.empty(deep, dtype=np.intp)
     work = np.array([budget])
-    firsts = universe_volumes(P, Q, alone, s, logs).reshape(n, -1)
+    firsts = log_universe_volumes(P, Q, alone, s, logs).reshape(n, -1)
     scale = firsts.max()
     result = 0.0
     for i in range(n):
@@ -144,7 +153,7 @@ def count_by_recursion(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, 
             for t in range(j):
                 others[0, i + t] = n + t
             work[0] -= i + j + 1
-            size = sort_others(1, i + j, points, low, high, s, logs, scale, others, volumes)
+            size = sort_candidates(1, i + j, points, low, high, s, logs, scale, others, volumes)
             if size < 0:
                 continue
             result += own

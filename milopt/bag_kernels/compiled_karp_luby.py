@@ -13,7 +13,7 @@ import numpy.typing as npt
 from milopt.arrays import Floats, Index
 from milopt.bag_kernels.compiled_coverage import first_exceeding
 from milopt.bag_kernels.compiled_stream import State, next_below, next_unit
-from milopt.bag_kernels.compiled_volumes import running_sums, universe_volumes
+from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner, njit_threaded
 
@@ -37,24 +37,24 @@ def box_contains(low: Codes, high: Codes, point: Codes) -> bool:
 
 
 @njit_inner
-def is_first(points: Codes, place: int, low: Codes, high: Codes) -> bool:
-    """Return True if no point before points[place] lies in the box [low, high]."""
-    for i in range(place):  # noqa: SIM110  # numba does not support generators
+def is_first_in_box(points: Codes, index: int, low: Codes, high: Codes) -> bool:
+    """Return True if no point before points[index] lies in the box [low, high]."""
+    for i in range(index):  # noqa: SIM110  # numba does not support generators
         if box_contains(low, high, points[i]):
             return False
     return True
 
 
 @njit_inner
-def volume_sums(P: Codes, Q: Codes, s: Codes, logs: Floats) -> tuple[Floats, float]:
-    """Return running sums of the volumes |B(p, q)| of all pairs of points, divided by the largest, and log |U|."""
-    volumes = universe_volumes(P, Q, False, s, logs)
+def pair_volume_sums(P: Codes, Q: Codes, s: Codes, logs: Floats) -> tuple[Floats, float]:
+    """Return (sums, log |U|) with the running sums of |B(p, q)| over all pairs, divided by the largest |B(p, q)|."""
+    volumes = log_universe_volumes(P, Q, False, s, logs)
     sums = np.empty(volumes.size)
-    return sums, running_sums(volumes, sums)
+    return sums, fill_running_sums(volumes, sums)
 
 
 @njit_threaded
-def karp_luby_pairs(
+def estimate_pairs_by_karp_luby(
     rows: Codes,
     offsets: Index,
     pairs: Index,
@@ -74,7 +74,7 @@ def karp_luby_pairs(
     for r in range(pairs.shape[0]):
         i, j = pairs[r]
         P, Q = rows[offsets[i] : offsets[i + 1]], rows[offsets[j] : offsets[j + 1]]
-        sums, universe = volume_sums(P, Q, s, logs)
+        sums, universe = pair_volume_sums(P, Q, s, logs)
         state[0] = seeds[r]
         hits = 0
         for _ in range(draws[r]):
@@ -83,12 +83,12 @@ def karp_luby_pairs(
             place = first_exceeding(sums, next_unit(state) * sums[-1])
             a, b = place // Q.shape[0], place % Q.shape[0]
             draw_box(P[a], Q[b], s, low, high, state)
-            hits += is_first(P, a, low, high) and is_first(Q, b, low, high)
+            hits += is_first_in_box(P, a, low, high) and is_first_in_box(Q, b, low, high)
         results[r, 0], results[r, 1], results[r, 2] = universe + np.log(hits / draws[r]), draws[r], universe
 
 
 @njit_threaded
-def self_adjusting_pairs(
+def estimate_pairs_by_self_adjusting(
     rows: Codes,
     offsets: Index,
     pairs: Index,
@@ -110,7 +110,7 @@ def self_adjusting_pairs(
         i, j = pairs[r]
         P, Q = rows[offsets[i] : offsets[i + 1]], rows[offsets[j] : offsets[j + 1]]
         n, m = P.shape[0], Q.shape[0]
-        sums, universe = volume_sums(P, Q, s, logs)
+        sums, universe = pair_volume_sums(P, Q, s, logs)
         state[0] = seeds[r]
         steps, trials = 0, 0
         while steps < draws[r]:

@@ -12,9 +12,9 @@ State = npt.NDArray[np.uint64]
 """State of a random stream: an array with one 64-bit word."""
 
 _GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
-_11, _27, _30, _31, _32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
-_HALF, _LOW = np.uint64(2**32), np.uint64(2**32 - 1)
-_UNIT = 2.0**-53
+_SHIFT_11, _SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
+_HALF_WORD_RANGE, _HALF_WORD_MASK = np.uint64(2**32), np.uint64(2**32 - 1)
+_UNIT_STEP = 2.0**-53
 
 
 @njit_inner
@@ -22,9 +22,9 @@ def next_word(state: State) -> np.uint64:
     """Advance the stream, and return 64 random bits."""
     state[0] += _GAMMA
     bits = state[0]
-    bits = (bits ^ (bits >> _30)) * _MIX_1
-    bits = (bits ^ (bits >> _27)) * _MIX_2
-    return np.uint64(bits ^ (bits >> _31))
+    bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
+    bits = (bits ^ (bits >> _SHIFT_27)) * _MIX_2
+    return np.uint64(bits ^ (bits >> _SHIFT_31))
 
 
 @njit_inner
@@ -32,14 +32,14 @@ def next_below(state: State, count: int) -> int:
     """Return a random integer from 0 to count - 1. All values are exactly equally likely."""
     span = np.uint64(count)
     while True:
-        scaled = (next_word(state) >> _32) * span
-        rest = scaled & _LOW
+        scaled = (next_word(state) >> _SHIFT_32) * span
+        rest = scaled & _HALF_WORD_MASK
         # The remainder is expensive to compute and rarely needed.
-        if rest >= span or rest >= (_HALF - span) % span:
-            return np.int64(scaled >> _32)  # type: ignore[return-value]  # an int to compiled code
+        if rest >= span or rest >= (_HALF_WORD_RANGE - span) % span:
+            return np.int64(scaled >> _SHIFT_32)  # type: ignore[return-value]  # an int to compiled code
 
 
 @njit_inner
 def next_unit(state: State) -> float:
     """Return a random number in [0, 1)."""
-    return float(np.int64(next_word(state) >> _11)) * _UNIT
+    return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_STEP

@@ -1,12 +1,12 @@
 """Compiled exact counts by a sweep over the coordinates, for few coordinates.
 
-The pure Python reference is `exact.sweep`.
+The pure Python reference is `exact.count_by_sweep`.
 
 For every coordinate but the last, intervals are grouped by the lowest and the highest value of a point that they
-contain. For the points that remain, one scan along the last coordinate counts its intervals. The cost is therefore
-known in advance: prod_k v_k (v_k + 1) / 2 scans over the coordinates k but the last, with v_k distinct values of the
-points. The last coordinate is the one with most distinct values. Coordinates with a single value take no scan. Points
-are stored in rows.
+contain. For the points that remain, one scan along the last coordinate counts the intervals of this coordinate. The
+cost is therefore known in advance: it is the product of v_k (v_k + 1) / 2 scans over all coordinates k but the last,
+where v_k is the number of distinct values of the points. The last coordinate is the one with most distinct values.
+Coordinates with a single value take no scan. Points are stored in rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner
 
 Flags = npt.NDArray[np.bool_]
+"""One boolean per point."""
 
 
 @njit_inner
-def distinct_values(points: Codes, k: int, left: Index, count: int, values: Codes) -> int:
-    """Write the sorted distinct values of coordinate k of the points left[:count] to `values`; return their number."""
+def fill_distinct_values(points: Codes, k: int, left: Index, count: int, values: Codes) -> int:
+    """Write the sorted distinct values of coordinate k of the points left[:count] to `values`; return how many.
+
+    `left` are indices of points.
+    """
     size = 0
     for r in range(count):
         v = points[left[r], k]
@@ -41,20 +45,21 @@ def distinct_values(points: Codes, k: int, left: Index, count: int, values: Code
 
 
 @njit_inner
-def count_scans(points: Codes, most: float, sizes: Index) -> float:
-    """Return the number of scans of a sweep, or infinity if it exceeds `most`.
+def count_scans(points: Codes, max_scans: float, sizes: Index) -> float:
+    """Return the number of scans of a sweep, or infinity if it exceeds `max_scans`.
 
-    The number v_k of distinct values of each coordinate k is written to sizes[k]; if infinity is returned, not for all.
+    The number v_k of distinct values of each coordinate k is written to sizes[k]. If the result is infinity, only some
+    of these numbers are written.
     """
     count = points.shape[0]
     every, values = np.arange(count), np.empty(count, dtype=np.int32)
     total, largest = 1.0, 1.0
     for k in range(points.shape[1]):
-        sizes[k] = distinct_values(points, k, every, count, values)
+        sizes[k] = fill_distinct_values(points, k, every, count, values)
         intervals = 0.5 * sizes[k] * (sizes[k] + 1)
         total *= intervals
         largest = max(largest, intervals)
-        if total > most * largest:
+        if total > max_scans * largest:
             return np.inf
     return total / largest
 
@@ -109,7 +114,7 @@ def count_by_sweep(
     counts[0] = count
     depth, total = 0, 0.0
     low[0], high[0] = 0, -1
-    number[0] = distinct_values(points, order[0], left[0], count, values[0])
+    number[0] = fill_distinct_values(points, order[0], left[0], count, values[0])
     while depth >= 0 and stop[0] == 0:
         if depth == moving - 1:
             intervals = count_intervals(points, first, second, last, s[last], left[depth], counts[depth])
@@ -144,5 +149,5 @@ def count_by_sweep(
         counts[depth] = new
         if depth < moving - 1:
             low[depth], high[depth] = 0, -1
-            number[depth] = distinct_values(points, order[depth], left[depth], new, values[depth])
+            number[depth] = fill_distinct_values(points, order[depth], left[depth], new, values[depth])
     return log_scale + np.log(total) if stop[0] == 0 else np.nan

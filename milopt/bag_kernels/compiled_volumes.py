@@ -17,7 +17,7 @@ from milopt.jit import njit_inner
 
 @njit_inner
 def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
-    """Return log |B(p, q)| of every pair of points (columns of P and Q), as a flat array in row-major order.
+    """Return log |B(p, q)| of every pair of points (columns of P and Q), as a 1-D array in row-major order.
 
     The logarithm of a minimum is the minimum of the logarithms, so that the innermost loop needs no table lookup.
     """
@@ -37,7 +37,7 @@ def log_volumes(P: Codes, Q: Codes, s: Codes, logs: Floats) -> Floats:
 
 
 @njit_inner
-def running_sums(volumes: Floats, sums: Floats) -> float:
+def fill_running_sums(volumes: Floats, sums: Floats) -> float:
     """Write the running sums of exp(volumes - max(volumes)) to `sums`, and return log(sum(exp(volumes)))."""
     top = volumes.max()
     total = 0.0
@@ -48,7 +48,7 @@ def running_sums(volumes: Floats, sums: Floats) -> float:
 
 
 @njit_inner
-def universe_volumes(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats) -> Floats:
+def log_universe_volumes(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats) -> Floats:
     """Return log |B(p, q)| of all pairs of points (rows of P and Q), or log |B(p, p)| of each p if `alone` (Q is P)."""
     if not alone:
         return log_volumes(np.ascontiguousarray(P.T), np.ascontiguousarray(Q.T), s, logs)

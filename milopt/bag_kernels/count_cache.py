@@ -1,7 +1,7 @@
 """Cache of box counts, keyed by grid and counting settings.
 
-A second fit with another C or other labels finds all its counts here. A pair of bags is identified by the seed of its
-random stream. The least recently used grids are dropped first.
+A second fit with other labels or another parameter C of an SVM finds all its counts here. A pair of bags is identified
+by the seed of its random stream. The counts of the least recently used grids are removed first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CountCache:
     seeds: Words
     counts: Floats
 
-    def missing(self, seeds: Words) -> Index:
+    def missing_positions(self, seeds: Words) -> Index:
         """Return the positions in `seeds.ravel()` of the seeds without a cached count, each seed once."""
         wanted, places = np.unique(seeds, return_index=True)
         return np.asarray(places[~np.isin(wanted, self.seeds, assume_unique=True)])
@@ -38,36 +38,38 @@ class CountCache:
         return np.asarray(self.counts[np.searchsorted(self.seeds, seeds)])
 
     def with_pairs(self, seeds: Words, counts: Floats) -> CountCache:
-        """Return a cache with these pairs added. The new count replaces the old count of a pair."""
+        """Return a cache with these pairs added. A new count replaces the cached count of the same pair."""
         both, first = np.unique(np.concatenate([seeds, self.seeds]), return_index=True)
         return CountCache(both, np.concatenate([counts, self.counts])[first])
 
-    def restricted_to(self, seeds: Words) -> CountCache:
-        """Return a cache of the pairs with these seeds only, which must all be in this cache."""
+    def restrict_to(self, seeds: Words) -> CountCache:
+        """Return a cache with only the pairs with these seeds, which must all be in this cache."""
         wanted = np.unique(seeds)
         return CountCache(wanted, self.lookup(wanted))
 
 
-EMPTY = CountCache(np.empty(0, dtype=np.uint64), np.empty((0, 3)))
+EMPTY_COUNT_CACHE = CountCache(np.empty(0, dtype=np.uint64), np.empty((0, 3)))
+"""Cache without pairs."""
 _CACHES: OrderedDict[object, CountCache] = OrderedDict()
 
 
 def cached_counts(key: object) -> CountCache:
     """Return the cached counts for the key of a grid and counting settings; they are empty if nothing is cached."""
-    return _CACHES.get(key, EMPTY)
+    return _CACHES.get(key, EMPTY_COUNT_CACHE)
 
 
 def store_counts(key: object, cache: CountCache, latest: Words) -> None:
-    """Store the counts of one grid; drop the oldest others while there are more than `MAX_CACHED_PAIRS` pairs in total.
+    """Store the counts of one grid, and remove other grids while there are more than `MAX_CACHED_PAIRS` pairs.
 
-    If this grid alone exceeds the limit, only the pairs with the seeds `latest` are stored.
+    The least recently used grids are removed first. If this grid alone exceeds the limit, only its pairs with the seeds
+    `latest` are stored.
     """
-    _CACHES[key] = cache if cache.seeds.size <= MAX_CACHED_PAIRS else cache.restricted_to(latest)
+    _CACHES[key] = cache if cache.seeds.size <= MAX_CACHED_PAIRS else cache.restrict_to(latest)
     _CACHES.move_to_end(key)
     while len(_CACHES) > 1 and sum(entry.seeds.size for entry in _CACHES.values()) > MAX_CACHED_PAIRS:
         _CACHES.popitem(last=False)
 
 
 def clear_count_cache() -> None:
-    """Remove all cached counts, so that a benchmark measures the counting."""
+    """Remove all cached counts, for example so that a benchmark measures the time of counting."""
     _CACHES.clear()

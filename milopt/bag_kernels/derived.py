@@ -4,8 +4,9 @@
     EmpiricalMap   <phi(P), phi(Q)>,   phi(P) = (k'(P, R_1), ..., k'(P, R_q))
     ClippedKernel  <phi(P), phi(Q)>,   phi(P) = k'(P, R) V+ L+^-1/2,   k'(R, R) = V L V'
 
-R are reference bags, and k' is any bag kernel. V+ and L+ are the parts of V and L with positive eigenvalues. The last
-two are positive semidefinite for every k'. Their features are centred and scaled over the reference bags R.
+R = (R_1, ..., R_q) are reference bags, and k' is any bag kernel. V+ and L+ are the parts of V and L with positive
+eigenvalues. `EmpiricalMap` and `ClippedKernel` are positive semidefinite for every k'. Their features phi are centred
+and scaled over the reference bags.
 Apart from centring and scaling, `ClippedKernel` on R is k' with its negative eigenvalues set to 0.
 """
 
@@ -30,7 +31,9 @@ NORMALISATIONS = ("constant", "cosine")
 MIN_LOG = -1e300
 """Replacement of log 0 before it is subtracted, so that -inf - (-inf) does not occur."""
 ROUNDING_TOLERANCE = 1e-12
-"""Eigenvalues below this fraction of the largest one, and spreads below this fraction of the features, count as 0."""
+"""Eigenvalues below this fraction of the largest eigenvalue, and spreads below this fraction of the largest absolute
+feature, count as 0.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class PowerKernel(BagKernel):
     tau : float, default=0.02
         Exponent, in (0, 1].
     normalise : {"constant", "cosine"}, default="constant"
-        "constant" divides k by an upper bound of its values if it is a `LogKernel` with a bound (values are then at
-        most 1), and by 1 otherwise.
+        "constant" divides k by an upper bound of its values if k is a `LogKernel` with such a bound, and by 1
+        otherwise. With a bound, the values of the power are at most 1.
         "cosine" divides by sqrt(k(P, P) k(Q, Q)).
     """
 
@@ -82,18 +85,20 @@ class PowerKernel(BagKernel):
         """Return the logarithms of the inner kernel k of all pairs of bags, an array of shape (len(A), len(B))."""
         if isinstance(self.kernel, LogKernel):
             return self.kernel.log(A, B)
-        return _log(self.kernel(A, B))
+        return _log_values(self.kernel(A, B))
 
     def _log_diagonal(self, A: Bags) -> Floats:
         """Return log k(B, B) of the inner kernel k for each bag B of A."""
-        return self.kernel.log_diagonal(A) if isinstance(self.kernel, LogKernel) else _log(self.kernel.diagonal(A))
+        return (
+            self.kernel.log_diagonal(A) if isinstance(self.kernel, LogKernel) else _log_values(self.kernel.diagonal(A))
+        )
 
 
 class FeatureMap(BagKernel):
     """Base class of kernels with explicit features over reference bags.
 
     The features are centred by their mean over the reference bags, and divided by their spread, the root mean squared
-    distance from this mean. This changes nothing for an SVM with a free bias except the scale of C, which becomes
+    distance from this mean. For an SVM with a free bias, this changes only the scale of the parameter C, which becomes
     comparable between kernels.
     """
 
@@ -106,12 +111,12 @@ class FeatureMap(BagKernel):
 
     def features(self, bags: Bags) -> Floats:
         """Return the centred and scaled features (phi - mean) / spread, one row per bag."""
-        centre, spread = self._frame
+        centre, spread = self._centre_and_spread
         return (self.raw_features(bags) - centre) / spread
 
     @cached_property
-    def _frame(self) -> tuple[Floats, float]:
-        """Mean and spread of the features phi over the reference bags; the spread is 1 if all bags are equal."""
+    def _centre_and_spread(self) -> tuple[Floats, float]:
+        """(mean, spread) of the features phi over the reference bags; the spread is 1 if these bags are equal."""
         phi = self.raw_features(self.reference)
         centre = phi.mean(axis=0)
         spread = float(np.sqrt(((phi - centre) ** 2).sum(axis=1).mean()))
@@ -185,7 +190,7 @@ class PSDCorrection:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClippedKernel(FeatureMap):
-    """Kernel without the negative eigenvalues that its Gram matrix has over reference bags.
+    """Bag kernel with the negative eigenvalues of its Gram matrix over reference bags set to 0.
 
     Parameters
     ----------
@@ -200,14 +205,14 @@ class ClippedKernel(FeatureMap):
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
-        """Eigenvalues and eigenvectors of k'(R, R)."""
+        """(eigenvalues, eigenvectors) of k'(R, R), in increasing order of the eigenvalues."""
         gram = self.kernel(self.reference, self.reference)
         values, vectors = np.linalg.eigh((gram + gram.T) / 2)
         return values, vectors
 
     @property
     def psd_correction(self) -> PSDCorrection:
-        """Change of the Gram matrix over the reference bags by setting its negative eigenvalues to 0."""
+        """Change of the Gram matrix over the reference bags when its negative eigenvalues are set to 0."""
         values = self._spectrum[0]
         top = float(values[-1])
         negative = values < -ROUNDING_TOLERANCE * top
@@ -215,7 +220,7 @@ class ClippedKernel(FeatureMap):
         return PSDCorrection(int(negative.sum()), float(values[0]), top, float(np.linalg.norm(values[negative])) / norm)
 
     def raw_features(self, bags: Bags) -> Floats:
-        """Return k'(P, R) V+ L+^-1/2, one row per bag P; L+, V+: positive eigenvalues of k'(R, R), and eigenvectors."""
+        """Return k'(P, R) V+ L+^-1/2, one row per bag P (see the module docstring)."""
         values, vectors = self._spectrum
         positive = values > ROUNDING_TOLERANCE * values[-1]
         return np.asarray(self.kernel(bags, self.reference) @ (vectors[:, positive] / np.sqrt(values[positive])))
@@ -228,8 +233,8 @@ class ClippedKernel(FeatureMap):
         return f"ClippedKernel({self.kernel!r}, {len(self.reference)} bags)"
 
 
-def _log(values: Floats) -> Floats:
-    """Return the logarithms of values, -inf for 0 (0 stays 0 under every power); raise an error if a value is < 0."""
+def _log_values(values: Floats) -> Floats:
+    """Return the logarithms of kernel values, -inf for 0; raise `ParameterError` if a value is negative."""
     if (values < 0).any():
         raise ParameterError("PowerKernel needs a kernel with nonnegative values, and this kernel has negative values.")
     with np.errstate(divide="ignore"):

@@ -10,12 +10,16 @@ A draw selects (p, q) with probability |B(p, q)| / |U|, then the corners l_k of 
                     pair that b contains: W = T |U| / (|P||Q| trials)
     coverage        mean of 1 / (|P cap b| |Q cap b|), which has the same expectation and never a larger variance
 
-The first two are the estimators of the paper, with its numbers of draws. Coverage has one of two stopping rules:
+Here eps is the relative error that the estimate W^ may exceed with probability delta, and ln is the natural logarithm.
+Karp-Luby and self-adjusting are the estimators of the paper, with the numbers of draws of the paper. Coverage has one
+of two stopping rules:
 
     guaranteed      stop when the sum of the draws reaches 1 + (1 + eps) 4 (e - 2) ln(2/delta) / eps^2, which proves
-                    Pr(|W^ - W| <= eps W) >= 1 - delta (Dagum, Karp, Luby and Ross). The last draw exceeds that
-                    sum, and the number of draws is random; therefore W^ has a bias of up to about 1 / (that sum)
-    fast            stop when z s / sqrt(N) <= eps mean, by the normal approximation; no proof
+                    Pr(|W^ - W| <= eps W) >= 1 - delta (Dagum, Karp, Luby and Ross). The sum of the draws
+                    exceeds the limit at the last draw, and the number of draws is random; therefore W^ has a bias of up
+                    to about 1 / limit
+    fast            stop when z s / sqrt(N) <= eps mean, for N draws with standard deviation s, by the normal
+                    approximation with Pr(|N(0, 1)| > z) = delta; no proof
 
 A coordinate in which all points of both sets coincide is never drawn, and drawing ends when one pair of points is left.
 For a bag with itself, W is the number of boxes that meet the bag, and the universe has single points instead of pairs.
@@ -41,12 +45,12 @@ Codes = npt.NDArray[np.int32]
 DRAWS_PER_TEST = 64
 """Number of draws between two tests of the normal approximation."""
 MAX_DRAWS = 10**9
-"""Limit of the minimum number of draws per pair (see `check_accuracy`). So many draws take about an hour."""
+"""Largest admissible minimum number of draws per pair (see `check_accuracy`). 10^9 draws take about an hour."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Logarithm of the estimated count W^, with the number of draws and log |U|, U being the universe of the draws."""
+    """Estimate of a count: log W^, the number of draws, and log |U| (see the module docstring)."""
 
     log_count: float
     draws: int
@@ -81,12 +85,12 @@ def check_accuracy(epsilon: float, delta: float) -> None:
 def min_draws(epsilon: float, delta: float, rule: str) -> int:
     """Return the minimum number of draws for a pair: `DRAWS_PER_TEST` if the rule is "fast", else the stopping sum.
 
-    No draw exceeds 1, so a sum of draws needs at least as many draws.
+    No draw exceeds 1, so at least as many draws as the stopping sum are needed.
     """
     return DRAWS_PER_TEST if rule == "fast" else ceil(stopping_sum(epsilon, delta))
 
 
-def quantile(delta: float) -> float:
+def normal_quantile(delta: float) -> float:
     """Return z with Pr(|N(0, 1)| > z) = delta."""
     return -NormalDist().inv_cdf(delta / 2)
 
@@ -105,7 +109,7 @@ def spread_order(P: Codes, Q: Codes, s: Codes) -> list[int]:
 
 
 class Universe:
-    """Triples (p, q, b) of points of P and Q and a box b that contains both, with random draws of them.
+    """Set U of the triples (p, q, b) of points p of P and q of Q and a box b that contains p and q, with random draws.
 
     s[k] is the largest code of coordinate k.
     """
@@ -138,10 +142,10 @@ class Universe:
         return low, high
 
 
-def coverage_draw(universe: Universe, order: list[int]) -> float:
+def draw_coverage(universe: Universe, order: list[int]) -> float:
     """Draw a box b, and return 1 / (|P cap b| |Q cap b|), or 1 / |P cap b| if Q is P.
 
-    The coordinates are drawn in the given `order`, only until one pair of points is left.
+    The coordinates of b are drawn in the given `order`, and only until b excludes all pairs of points but one.
     """
     i, j = universe.draw_pair()
     P, Q = universe.P, universe.Q
@@ -156,15 +160,15 @@ def coverage_draw(universe: Universe, order: list[int]) -> float:
     return 1.0 / (len(P) * len(Q))
 
 
-def coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float, rule: str) -> Estimate:
-    """Return the coverage estimate under the rule "guaranteed" or "fast"."""
+def estimate_by_coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float, rule: str) -> Estimate:
+    """Return the coverage estimate with the stopping rule "guaranteed" or "fast"."""
     universe = Universe(P, Q, s, Stream(seed))
     order = spread_order(P, Q, s)
-    limit, z = stopping_sum(epsilon, delta), quantile(delta)
+    limit, z = stopping_sum(epsilon, delta), normal_quantile(delta)
     total = squares = 0.0
     draws = 0
     while True:
-        value = coverage_draw(universe, order)
+        value = draw_coverage(universe, order)
         total, squares, draws = total + value, squares + value * value, draws + 1
         if rule == "guaranteed":
             if total >= limit:
@@ -176,7 +180,7 @@ def coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: flo
                 return Estimate(universe.log_size + log(mean), draws, universe.log_size)
 
 
-def karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
+def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
     """Return the Karp-Luby estimate: the mean of a fixed number of draws, each 0 or 1."""
     universe = Universe(P, Q.copy(), s, Stream(seed))
     draws = karp_luby_draws(len(P), len(Q), epsilon, delta)
@@ -184,12 +188,12 @@ def karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: fl
     for _ in range(draws):
         i, j = universe.draw_pair()
         low, high = universe.draw_box(i, j)
-        hits += not in_box(P[:i], low, high).any() and not in_box(Q[:j], low, high).any()
+        hits += not is_in_box(P[:i], low, high).any() and not is_in_box(Q[:j], low, high).any()
     return Estimate(universe.log_size + log(hits / draws), draws, universe.log_size)
 
 
-def self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
-    """Return the self-adjusting estimate, from how many uniform pairs of points are drawn until a box contains one."""
+def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
+    """Return the self-adjusting estimate, from the number of random pairs that are tested until a box contains one."""
     stream = Stream(seed)
     universe = Universe(P, Q.copy(), s, stream)
     budget = self_adjusting_draws(len(P), len(Q), epsilon, delta)
@@ -199,13 +203,13 @@ def self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delt
         while steps < budget:
             steps += 1
             i, j = stream.next_below(len(P)), stream.next_below(len(Q))
-            if in_box(P[i : i + 1], low, high).all() and in_box(Q[j : j + 1], low, high).all():
+            if is_in_box(P[i : i + 1], low, high).all() and is_in_box(Q[j : j + 1], low, high).all():
                 trials += 1
                 break
     share = budget / (len(P) * len(Q) * trials)
     return Estimate(universe.log_size + log(share), budget, universe.log_size)
 
 
-def in_box(points: Codes, low: Codes, high: Codes) -> npt.NDArray[np.bool_]:
-    """Return one boolean per point: True if the point lies in the box [low, high]."""
+def is_in_box(points: Codes, low: Codes, high: Codes) -> npt.NDArray[np.bool_]:
+    """Return a mask that is True for the points in the box [low, high]."""
     return np.asarray(((points >= low) & (points <= high)).all(axis=1))

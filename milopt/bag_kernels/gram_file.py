@@ -1,13 +1,13 @@
 """Gram matrices of box counts in files, with their grid: count once, then fit with many labels.
 
     BoxCounting().save("images.gram", bags)          # counts every pair once
-    kernel = load_gram("images.gram")                # the same kernel; these counts are cached
+    kernel = load_gram("images.gram")                # the same kernel; the counts of the file are cached
     BoxCountingSVM(kernel=kernel).fit(bags, labels)  # for any labels, and any subset of the bags
 
 The grid is fitted to the given bags, so it depends on their features, but not on labels. For an unbiased estimate of
 the error, save the training bags only. Counts of other bags are computed when needed.
 
-The bags themselves are not in the file, so its counts cannot be verified. Therefore the header also has the SHA-256 of
+The bags themselves are not in the file, so the counts cannot be verified. Therefore the header contains the SHA-256 of
 the kernel's fields and of all arrays, so that parts of two files cannot be mixed.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from milopt.archive import Arrays, as_path, content_error, read_archive, write_archive
+from milopt.archive import Arrays, as_path, invalid_content_error, read_archive, write_archive
 from milopt.arrays import Floats
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.coded_bags import code_bags
@@ -31,8 +31,8 @@ from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.stream import Words, pair_seeds
 from milopt.declaration.bags.bags import Bags
 
-FORMAT, FILE_KIND = 2, "Gram matrix"
-_FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
+FORMAT_VERSION, FILE_KIND = 2, "Gram matrix"
+_SAVED_FIELDS = ("epsilon", "delta", "exact_below", "bins", "binning", "rule", "seed")
 
 
 def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> None:
@@ -40,7 +40,7 @@ def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> Non
     file = as_path(path, FILE_KIND)
     assert kernel.grid is not None
     account = kernel.count_details(bags, bags)
-    fields = {name: getattr(kernel, name) for name in _FIELDS}
+    fields = {name: getattr(kernel, name) for name in _SAVED_FIELDS}
     grid = kernel.grid
     arrays = {
         "low": grid.low,
@@ -50,7 +50,9 @@ def save_gram(kernel: BoxCounting, bags: Bags, path: str | PathLike[str]) -> Non
         "words": code_bags(grid, bags).words,
         "counts": np.stack([account.log_counts, account.draws, account.log_universe], axis=2),
     }
-    header = json.dumps({"format": FORMAT, "kernel": fields, "sha256": _digest(fields, arrays)}, allow_nan=False)
+    header = json.dumps(
+        {"format": FORMAT_VERSION, "kernel": fields, "sha256": _digest(fields, arrays)}, allow_nan=False
+    )
     write_archive(file, header.encode(), arrays, FILE_KIND)
 
 
@@ -70,7 +72,7 @@ def load_gram(path: str | PathLike[str]) -> BoxCounting:
     Raises
     ------
     ModelFileError
-        If the file cannot be read or is not such a file.
+        If the file cannot be read, or was not written by `BoxCounting.save`.
 
     Examples
     --------
@@ -88,7 +90,7 @@ def load_gram(path: str | PathLike[str]) -> BoxCounting:
     try:
         kernel, words, counts = _parse_content(json.loads(header), arrays)
     except Exception as error:  # a file may contain anything, and a check of one part may fail on the type of another
-        raise content_error(file, FILE_KIND, error) from error
+        raise invalid_content_error(file, FILE_KIND, error) from error
     seeds = pair_seeds(int(kernel.seed), words[:, None], words)
     store_counts(
         kernel.cache_key, cached_counts(kernel.cache_key).with_pairs(seeds.ravel(), counts.reshape(-1, 3)), seeds
@@ -98,9 +100,9 @@ def load_gram(path: str | PathLike[str]) -> BoxCounting:
 
 def _parse_content(content: Any, arrays: Arrays) -> tuple[BoxCounting, Words, Floats]:
     """Return (kernel, digests of its bags, counts) of a header and arrays, or raise an error if they do not match."""
-    if content["format"] not in (1, FORMAT):
-        raise ValueError(f"it is of format {content['format']}, not {FORMAT}")
-    fields = {name: content["kernel"][name] for name in _FIELDS}
+    if content["format"] not in (1, FORMAT_VERSION):
+        raise ValueError(f"it is of format {content['format']}, not {FORMAT_VERSION}")
+    fields = {name: content["kernel"][name] for name in _SAVED_FIELDS}
     # Files of format 1 have no digest.
     if (content["format"] != 1 or "sha256" in content) and content["sha256"] != _digest(fields, arrays):
         raise ValueError("its parts are not those that were saved together")

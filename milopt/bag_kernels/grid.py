@@ -3,7 +3,8 @@
 The code of a value is the number of cuts strictly below it, so values outside the training range get the first or the
 last code. A constant feature has no cuts, the single code 0, and no influence.
 
-    rank      a cut after every distinct training value but the last; quantiles if there would be more than `bins` codes
+    rank      a cut after every distinct training value but the last; the cuts of `quantile` if there would be more than
+              `bins` codes
     quantile  cuts at the quantiles 1/bins, ..., (bins - 1)/bins
     uniform   cuts that divide [min, max] into `bins` equal parts
 """
@@ -26,7 +27,7 @@ from milopt.errors import BagsError, ParameterError
 BINNINGS = ("uniform", "quantile", "rank")
 """Admissible values of `binning`."""
 MAX_BINS = 2**16
-"""Maximum number of codes per feature. More codes distinguish nothing in practice, and every cut is stored."""
+"""Maximum number of codes per feature. More codes have no use in practice, and every cut takes memory."""
 MAX_CUTS = 2**27
 """Maximum number of cuts of all features together. A cut takes 8 bytes."""
 
@@ -53,7 +54,7 @@ class Grid:
     starts: Index
 
     def __post_init__(self) -> None:
-        """Check that the arrays describe a grid, because the compiled code does not check it."""
+        """Check that the arrays describe a grid, because the compiled code does not check them."""
         arrays = {"low": self.low, "high": self.high, "cuts": self.cuts, "starts": self.starts}
         for name, array in arrays.items():
             kinds = "iu" if name == "starts" else "f"
@@ -117,7 +118,7 @@ class Grid:
         """Return the instances as a dense array, after checking the number of features."""
         if bags.dimension != self.low.size:
             raise BagsError(f"The grid was fitted to {self.low.size} features, and these bags have {bags.dimension}.")
-        return as_dense(bags.instances)
+        return as_dense_instances(bags.instances)
 
     def __repr__(self) -> str:
         return f"Grid({self.low.size} features, {int(self.s.max(initial=0)) + 1} codes)"
@@ -127,16 +128,16 @@ def fit_grid(bags: Bags, binning: str, bins: int) -> Grid:
     """Fit a grid to training bags, with at most `bins` codes per feature; for `binning`, see the module docstring."""
     check_choice("binning", binning, BINNINGS)
     check_bins(bins)
-    values = as_dense(bags.instances)
+    values = as_dense_instances(bags.instances)
     low, high = values.min(axis=0), values.max(axis=0)
-    # Cuts other than uniform ones lie at training values, so there are at most as many as instances.
+    # Cuts that are not uniform lie at training values, so a feature has at most as many cuts as there are instances.
     each, features = bins if binning == "uniform" else min(bins, len(values)), int((low < high).sum())
     if each * features > MAX_CUTS:
         raise ParameterError(
             f"{bins} bins of each of {features} features do not fit into memory: use at most "
             f"{MAX_CUTS // features} bins."
         )
-    cuts_by_feature = [_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
+    cuts_by_feature = [_compute_cuts(values[:, k], binning, bins) for k in range(values.shape[1])]
     starts = np.concatenate([[0], np.cumsum([cuts.size for cuts in cuts_by_feature])]).astype(np.intp)
     return Grid(low, high, np.concatenate(cuts_by_feature), starts)
 
@@ -147,13 +148,13 @@ def check_bins(bins: int) -> None:
         raise ParameterError(f"bins must be at most {MAX_BINS}, not {bins}: every feature stores as many cuts.")
 
 
-def as_dense(instances: Points) -> Floats:
+def as_dense_instances(instances: Points) -> Floats:
     """Return instances as a dense array; a dense array is not copied."""
     return instances.toarray() if isinstance(instances, sp.csr_array) else instances
 
 
-def _cuts(values: Floats, binning: str, bins: int) -> Floats:
-    """Return the cuts of one feature from its training values; none if the feature is constant."""
+def _compute_cuts(values: Floats, binning: str, bins: int) -> Floats:
+    """Return the cuts of one feature from its training values; an empty array if the feature is constant."""
     different = np.unique(values)
     if different.size == 1:
         return np.empty(0)

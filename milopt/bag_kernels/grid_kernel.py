@@ -73,7 +73,7 @@ class GridKernel(BagKernel):
             raise ParameterError(f"grid must be a Grid, or None to fit one to the training bags, not {self.grid!r}.")
 
     def __repr__(self) -> str:
-        every = fields(self)  # type: ignore[arg-type]  # as above
+        every = fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
         names = [entry.name for entry in every if entry.compare and entry.name != "grid"]
         given = [
             f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) != getattr(type(self), name)

@@ -1,4 +1,4 @@
-"""Base class of bag kernels with positive values that are computed as logarithms, because they may overflow."""
+"""Base class of bag kernels whose values are computed as logarithms, because the values may overflow."""
 
 from __future__ import annotations
 

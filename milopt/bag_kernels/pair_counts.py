@@ -1,7 +1,7 @@
 """Counts of many pairs of bags, exact if that is cheap and estimated otherwise, on several threads.
 
 Each pair has its own random stream, so its count depends neither on the other pairs nor on the number of threads.
-Ctrl-C and the time limit of the call end the counting; no counts are kept then.
+Ctrl-C and the time limit of the call stop the counting; the counts are then discarded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from milopt.bag_kernels.estimators import (
     Codes,
     karp_luby_draws,
     min_draws,
-    quantile,
+    normal_quantile,
     self_adjusting_draws,
     stopping_sum,
 )
@@ -30,7 +30,7 @@ from milopt.interrupt import CallEnd, run_interruptible
 VOLUMES_PER_DRAW = 6
 """Number of volumes (of an exact count) that can be computed in about the time of one draw (of an estimate)."""
 PARTS_PER_THREAD = 16
-"""Number of parts per thread into which the pairs are divided."""
+"""Number of parts into which the pairs are divided, per thread."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ def count_pairs(bags: CodedBags, pairs: Index, s: Codes, settings: CountingSetti
 
     seconds, late = seconds_left(), threading.Event()
 
-    def end() -> None:
+    def stop_at_deadline() -> None:
         """Stop the counting because the time limit has passed."""
         late.set()
         counter.stop()
 
-    timer = None if seconds is None else threading.Timer(seconds, end)
+    timer = None if seconds is None else threading.Timer(seconds, stop_at_deadline)
     if timer is not None:
         timer.daemon = True
         timer.start()
@@ -112,7 +112,7 @@ def count_pairs(bags: CodedBags, pairs: Index, s: Codes, settings: CountingSetti
 
 
 class _PairCounter:
-    """Pairs of bags with their counts, which several threads fill in."""
+    """Pairs of bags and the array of their counts, which several threads fill in."""
 
     def __init__(self, bags: CodedBags, pairs: Index, s: Codes, settings: CountingSettings) -> None:
         self.rows, self.offsets = bags.stack()
@@ -133,24 +133,25 @@ class _PairCounter:
     def count(self, which: Index) -> None:
         """Count the pairs with the indices `which`, and write the counts to `results`."""
         if self.settings.rule in ("karp-luby", "self-adjusting"):
-            self._estimate_by_paper(which)
+            self._estimate_by_paper_rule(which)
             return
-        self._estimate(which[~self._exact(which)] if self.settings.max_volumes > 0 else which)
+        self._estimate(which[~self._count_exactly(which)] if self.settings.max_volumes > 0 else which)
 
-    def _exact(self, which: Index) -> npt.NDArray[np.bool_]:
-        """Count the pairs `which` exactly if that is cheap; return one boolean per pair: True if it was counted."""
-        from milopt.bag_kernels.compiled_exact import exact_pairs
+    def _count_exactly(self, which: Index) -> npt.NDArray[np.bool_]:
+        """Count the pairs `which` exactly if that is cheap; return a mask of the pairs that were counted."""
+        from milopt.bag_kernels.compiled_exact import count_pairs_exactly
 
         settings, results = self.settings, np.full(which.size, np.nan)
         if settings.exact_below is None:
             scans = np.full(which.size, float(settings.min_draws))
         else:
             scans = settings.exact_below / self.points[which]
-        # For the other rules only the minimum number of draws is known.
+        # The number of scans is scaled by |U| / (number of boxes) only for the rule "guaranteed": for "fast", only the
+        # minimum number of draws is known.
         scaled = settings.exact_below is None and settings.rule == "guaranteed"
         log_box_count = np.log((self.s + 1.0) * (self.s + 2.0) / 2).sum() if scaled else np.inf
         data = self.rows, self.offsets, self.pairs[which], self.s, self.logs
-        exact_pairs(*data, float(settings.max_volumes), scans, float(log_box_count), self.stopped, results)
+        count_pairs_exactly(*data, float(settings.max_volumes), scans, float(log_box_count), self.stopped, results)
         is_exact = np.asarray(np.isfinite(results))
         self.results[which[is_exact], 0] = results[is_exact]
         self.results[which[is_exact], 1] = 0
@@ -160,13 +161,13 @@ class _PairCounter:
         """Estimate the counts of the pairs `which` by the rule "guaranteed" or "fast"."""
         if not which.size:
             return
-        from milopt.bag_kernels.compiled_coverage import coverage_pairs
+        from milopt.bag_kernels.compiled_coverage import estimate_pairs_by_coverage
 
         settings, results = self.settings, np.empty((which.size, 3))
         limit = stopping_sum(settings.epsilon, settings.delta) if settings.rule == "guaranteed" else 0.0
-        z = quantile(settings.delta)
+        z = normal_quantile(settings.delta)
         pairs, seeds = self.pairs[which], self.seeds[which]
-        coverage_pairs(
+        estimate_pairs_by_coverage(
             self.columns,
             self.offsets,
             pairs,
@@ -181,15 +182,15 @@ class _PairCounter:
         )
         self.results[which] = results
 
-    def _estimate_by_paper(self, which: Index) -> None:
+    def _estimate_by_paper_rule(self, which: Index) -> None:
         """Estimate the counts of the pairs `which` by the rule "karp-luby" or "self-adjusting" of the paper."""
-        from milopt.bag_kernels.compiled_karp_luby import karp_luby_pairs, self_adjusting_pairs
+        from milopt.bag_kernels.compiled_karp_luby import estimate_pairs_by_karp_luby, estimate_pairs_by_self_adjusting
 
         settings, results = self.settings, np.empty((which.size, 3))
         if settings.rule == "self-adjusting":
-            number, estimate = self_adjusting_draws, self_adjusting_pairs
+            number, estimate = self_adjusting_draws, estimate_pairs_by_self_adjusting
         else:
-            number, estimate = karp_luby_draws, karp_luby_pairs
+            number, estimate = karp_luby_draws, estimate_pairs_by_karp_luby
         draws = np.array(
             [number(1, int(size), settings.epsilon, settings.delta) for size in self.sizes[which]], dtype=np.intp
         )

@@ -84,7 +84,7 @@ class RandomBoxes(GridKernel):
         self._check_grid()
 
     def boxes(self) -> tuple[Index, Codes, Codes]:
-        """Return the boxes: the features that each box bounds, and its lower and upper bounds.
+        """Return (features, lower, upper): the features that each box bounds, and their bounds.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Set kernels: bags compared by sums of a kernel over their instances, or by their extreme coordinates.
 
-SetKernel  sum_{x in B, x' in B'} K(x, x')^p / (c c'),   c = 1 (`sum`), n (`mean`), or the square root of the sum of B
-           with itself (`feature`: every bag has norm 1)
+SetKernel  sum_{x in B, x' in B'} K(x, x')^p / (c c'),   c = 1 (`sum`), the number of instances of B (`mean`), or the
+           square root of the sum of B with itself (`feature`: every bag then has norm 1)
 Minimax    (<s(B), s(B')> + 1)^p,   s(B) = (min_{x in B} x_k, max_{x in B} x_k)_k
 """
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.bag_kernels.grid import as_dense
+from milopt.bag_kernels.grid import as_dense_instances
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.bag_kernel import BagKernel
@@ -97,7 +97,7 @@ class SetKernel(BagKernel):
         return sums
 
     def _divisors(self, bags: Bags) -> Floats:
-        """Return the divisor c of each bag; c = 1 if the norm of a bag is 0, because all its sums are 0 then."""
+        """Return the divisor c of each bag; 1 if the norm of a bag is 0, because all sums of this bag are then 0."""
         if self.normalise == "sum":
             return np.ones(len(bags))
         if self.normalise == "mean":
@@ -144,7 +144,7 @@ class Minimax(BagKernel):
 
 def extremes(bags: Bags) -> Floats:
     """Return s(B), one row per bag: the smallest value of every feature, then the largest."""
-    values = as_dense(bags.instances)
+    values = as_dense_instances(bags.instances)
     return np.hstack([-bags.max(-values), bags.max(values)])
 
 

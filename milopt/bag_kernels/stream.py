@@ -14,28 +14,29 @@ Words = npt.NDArray[np.uint64]
 """Array of 64-bit words: digests of bags, or seeds of pairs of bags."""
 
 GAMMA, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_WORD, _HALF = 2**64, 2**32
+_WORD_RANGE, _HALF_WORD_RANGE = 2**64, 2**32
 
 
 class Stream:
     """SplitMix64 random stream, the pure Python reference of `compiled_stream`."""
 
     def __init__(self, seed: int) -> None:
-        self._state = seed % _WORD
+        self._state = seed % _WORD_RANGE
 
     def next_word(self) -> int:
         """Advance the stream, and return 64 random bits."""
-        self._state = (self._state + GAMMA) % _WORD
+        self._state = (self._state + GAMMA) % _WORD_RANGE
         return mix(self._state)
 
     def next_below(self, count: int) -> int:
         """Return a random integer from 0 to count - 1. All values are exactly equally likely.
 
-        A product in the incomplete last interval is rejected and drawn again.
+        A product whose lower 32 bits are below 2^32 mod count is rejected and drawn again: without this, some values
+        would be more likely than others.
         """
         while True:
             scaled = (self.next_word() >> 32) * count
-            if scaled % _HALF >= (_HALF - count) % count:
+            if scaled % _HALF_WORD_RANGE >= (_HALF_WORD_RANGE - count) % count:
                 return scaled >> 32
 
     def next_unit(self) -> float:
@@ -45,20 +46,20 @@ class Stream:
 
 def mix(word: int) -> int:
     """Return a 64-bit hash of a word; every output bit depends on every input bit."""
-    word = (word ^ (word >> 30)) * MIX_1 % _WORD
-    word = (word ^ (word >> 27)) * MIX_2 % _WORD
+    word = (word ^ (word >> 30)) * MIX_1 % _WORD_RANGE
+    word = (word ^ (word >> 27)) * MIX_2 % _WORD_RANGE
     return word ^ (word >> 31)
 
 
 def pair_seed(seed: int, first: int, second: int) -> int:
     """Return the seed of the unordered pair of the words `first` and `second` (digests of bags)."""
     low, high = min(first, second), max(first, second)
-    return mix((mix((mix(seed % _WORD) + low) % _WORD) + high) % _WORD)
+    return mix((mix((mix(seed % _WORD_RANGE) + low) % _WORD_RANGE) + high) % _WORD_RANGE)
 
 
 def pair_seeds(seed: int, some: Words, others: Words) -> Words:
     """Return the seeds of many pairs of words, which are broadcast against each other (see `pair_seed`)."""
-    start = np.array(mix(seed % _WORD), dtype=np.uint64)
+    start = np.array(mix(seed % _WORD_RANGE), dtype=np.uint64)
     return _mix_words(_mix_words(np.minimum(some, others) + start) + np.maximum(some, others))
 
 

@@ -10,7 +10,7 @@ import milopt
 from milopt.cli.compare import compare
 from milopt.cli.data import data
 from milopt.cli.evaluate import evaluate
-from milopt.cli.failures import exit_on_failure, open_streams
+from milopt.cli.failures import exit_on_failure, replace_closed_streams
 from milopt.cli.fit import fit
 from milopt.cli.inspect import inspect
 from milopt.cli.models import models
@@ -25,14 +25,14 @@ class Application(typer.Typer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command that the arguments name."""
-        with open_streams():
+        with replace_closed_streams():
             return super().__call__(*args, **kwargs)
 
 
 app = Application(
     name="milopt",
     no_args_is_help=True,
-    # `failures` prints one sentence for a user's mistake, and one line for a crash.
+    # `exit_on_failure` prints one sentence for a user's mistake, and one line for a crash.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -49,7 +49,7 @@ def _print_version(requested: bool) -> None:
 
 
 @app.callback()
-def milopt_(
+def root_command(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,

@@ -24,14 +24,14 @@ def complete_solver(incomplete: str) -> list[str]:
         family, colon, _ = name.partition(":")
         if colon:
             known += registry.variants(family)
-    return _complete_last(incomplete, ["auto", *known])
+    return _complete_last_name(incomplete, ["auto", *known])
 
 
 def complete_model(incomplete: str) -> list[str]:
     """Complete the name of a model; after a comma, the last name of a list."""
     from milopt.solving import registry
 
-    return _complete_last(incomplete, registry.model_names())
+    return _complete_last_name(incomplete, registry.model_names())
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -59,7 +59,7 @@ def complete_scheme(incomplete: str) -> list[str]:
     return [name for name in scheme_names() if name.startswith(incomplete)]
 
 
-def _complete_last(incomplete: str, known: Iterable[str]) -> list[str]:
+def _complete_last_name(incomplete: str, known: Iterable[str]) -> list[str]:
     """Complete the last name of a comma-separated list, ignoring case."""
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in known if name.casefold().startswith(last.casefold())]
@@ -129,14 +129,14 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="DIR", help="Directory with further data sets (default: $MILOPT_DATA)."),
 ]
-TIME_SERIES = "Time series"
+TIME_SERIES_PANEL = "Time series"
 Window = Annotated[
     str,
     typer.Option(
         "--window",
         metavar="LENGTH",
         help="Window length: samples, a fraction of the shortest series, or none.",
-        rich_help_panel=TIME_SERIES,
+        rich_help_panel=TIME_SERIES_PANEL,
     ),
 ]
 Stride = Annotated[
@@ -146,13 +146,13 @@ Stride = Annotated[
         metavar="N",
         min=1,
         help="Number of samples from one window to the next.",
-        rich_help_panel=TIME_SERIES,
+        rich_help_panel=TIME_SERIES_PANEL,
     ),
 ]
 Znormalise = Annotated[
     bool,
     typer.Option(
-        "--znormalise", help="Scale each window to mean 0 and standard deviation 1.", rich_help_panel=TIME_SERIES
+        "--znormalise", help="Scale each window to mean 0 and standard deviation 1.", rich_help_panel=TIME_SERIES_PANEL
     ),
 ]
 
@@ -175,8 +175,8 @@ def read_data(
         )
 
 
-def reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
-    """Return these reading options as command-line text, without those that have their default values."""
+def format_reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
+    """Return the options for reading data as command-line text, without options that have their default values."""
     words = ["--window", window] if window != "0.2" else []
     words += ["--stride", str(stride)] if stride != 1 else []
     words += ["--znormalise"] if znormalise else []
@@ -198,7 +198,7 @@ def parse_label(text: str | None, data: DataSet) -> object:
     return number if number in labels else text
 
 
-_OPTION_OF_PARAMETER = {
+_OPTIONS_BY_PARAMETER = {
     "solver": "--solver",
     "scheme": "--scheme",
     "options": "--time-limit, --tolerance and --threads",
@@ -226,23 +226,23 @@ def make_estimator(
     from milopt.schemes.registered import scheme_class
 
     common = {"solver": parse_solver(solver), "options": options, "random_state": seed}
-    check_solvers(solver)
+    check_solvers_installed(solver)
     if scheme is not None:
         scheme_class(scheme)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
     if reserved := sorted(set(values) & {*common, "scheme", "positive"}):
         raise ParameterError(
-            f'"{reserved[0]}" is not set by --set: use {_OPTION_OF_PARAMETER[reserved[0]]} of milopt fit.'
+            f'"{reserved[0]}" is not set by --set: use {_OPTIONS_BY_PARAMETER[reserved[0]]} of milopt fit.'
         )
     if scheme is not None:
-        # Set only if it was given: a model may have its own default.
+        # Without --scheme, the default of the model holds, which may be a scheme.
         values["scheme"] = scheme
     make: Callable[..., BagClassifier] = cls
     return make(**common, **values)
 
 
-def check_solvers(text: str) -> None:
+def check_solvers_installed(text: str) -> None:
     """Raise an error if a solver in the text of `--solver` is unknown or not installed."""
     from milopt.solving import registry
     from milopt.solving.solver_parts import solvers_in_choice

@@ -146,7 +146,7 @@ class RowPrinter:
         if self._quiet:
             return
         if len(self._printed) == 1:
-            # Not earlier: an error in the input must not leave a header without rows.
+            # The header is printed only now, because an error in the input must not leave a header without rows.
             self._print_lines(self._layout.header())
         self._print_lines(self._layout.row(cell))
         if all(model != cell.model for model, _ in self._order):

@@ -37,7 +37,7 @@ def data(
     with show_progress("reading", total=len(known_sets)) as line:
         for known_set in known_sets:
             line.update(f"reading {known_set.name}", done=len(rows))
-            rows.append(_describe(known_set, sizes, data_dir))
+            rows.append(_describe_data_set(known_set, sizes, data_dir))
     if as_json:
         print_json({"data": rows})
         return
@@ -46,7 +46,7 @@ def data(
     cells = [
         (
             row["name"],
-            *((_bag_count(row), *(_format_number(row[count]) for count in counts[1:])) if sizes else ()),
+            *((_format_bag_count(row), *(_format_number(row[count]) for count in counts[1:])) if sizes else ()),
             row["source"] if row["source"] == "embedded" else "folder",
             row["licence"] or "",
         )
@@ -61,7 +61,7 @@ def data(
             typer.echo(f"{row['name']} cannot be read: {row['reason']}")
 
 
-def _describe(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
+def _describe_data_set(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
     """Return name, source, licence and (if `sizes`) the sizes of a data set as JSON data.
 
     If the data set cannot be read, the entry "reason" states why.
@@ -93,7 +93,7 @@ def _describe(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[s
     }
 
 
-def _bag_count(row: dict[str, Any]) -> str:
+def _format_bag_count(row: dict[str, Any]) -> str:
     """Return the number of bags, and after a plus the number of bags of the test part if there is one."""
     return _format_number(row["bags"]) + (f"+{row['test_bags']}" if row["test_bags"] is not None else "")
 

@@ -78,8 +78,9 @@ def evaluate(
 
     names = arguments.split_names(",".join(models))
     classes = [get_model(name) for name in names]
-    arguments.check_solvers(solver)
-    # All models are asked, because every model must have the field; the parsed values are the same for all of them.
+    arguments.check_solvers_installed(solver)
+    # Parse for every model, because every model must have these hyper-parameters. The parsed values are the same for
+    # all models, so those of the first model are used.
     fixed, *_ = [parse_settings(cls, settings or ()) for cls in classes]
     candidates, *_ = [parse_grid(cls, grid or ()) for cls in classes]
     if "positive" in {*fixed, *candidates}:
@@ -102,7 +103,7 @@ def evaluate(
             store=None if no_store else store,
             progress=lambda done, total, outcome: line.update(done=done, total=total),
         )
-    reading = arguments.reading_options(window, stride, znormalise, data_dir)
+    reading = arguments.format_reading_options(window, stride, znormalise, data_dir)
     if result.command and reading:
         result = replace(result, command=f"{result.command} {reading}")
     if as_json:

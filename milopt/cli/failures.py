@@ -19,10 +19,10 @@ from milopt.interrupt import is_interrupt
 
 P = ParamSpec("P")
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 """Exit code that a shell reports for a program that Ctrl-C ended."""
 INTERRUPTED_MESSAGE = "Interrupted: there is no result."
-PIPE_CLOSED = 141
+PIPE_CLOSED_EXIT_CODE = 141
 """Exit code that a shell reports for a program whose reader closed the pipe (`milopt models | head -1`)."""
 TRACEBACK_VARIABLE = "MILOPT_TRACEBACK"
 """Environment variable that requests the traceback of every failure."""
@@ -39,7 +39,7 @@ def exit_on_failure(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
-            # loky replaces a worker process whose memory grew, as by compiling; the user need not do anything.
+            # loky replaces a worker process whose memory has grown, for example by compilation; the user need not know.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             try:
                 command(*args, **kwargs)
@@ -49,17 +49,17 @@ def exit_on_failure(command: Callable[P, None]) -> Callable[P, None]:
                 raise
             except KeyboardInterrupt:
                 _print_error(INTERRUPTED_MESSAGE)
-                raise typer.Exit(INTERRUPTED) from None
+                raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
             except BrokenPipeError:
-                _close_pipe()
-                raise typer.Exit(PIPE_CLOSED) from None
+                _redirect_stdout_to_null_device()
+                raise typer.Exit(PIPE_CLOSED_EXIT_CODE) from None
             except MiloptError as error:
                 _print_error(str(error))
                 raise typer.Exit(error.exit_code) from None
             except Exception as error:
                 if is_interrupt(error):
                     _print_error(INTERRUPTED_MESSAGE)
-                    raise typer.Exit(INTERRUPTED) from None
+                    raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
                 raise typer.Exit(
                     _report_no_space(error) if _is_no_space_error(error) else _report_crash(error)
                 ) from None
@@ -68,12 +68,13 @@ def exit_on_failure(command: Callable[P, None]) -> Callable[P, None]:
 
 
 @contextmanager
-def open_streams() -> Iterator[None]:
-    """Replace closed stdout and stderr by the null device, and print an error if stdout cannot be written.
+def replace_closed_streams() -> Iterator[None]:
+    """Replace stdout and stderr by the null device if they are closed; end with an error if stdout cannot be written.
 
-    This also covers the help texts, which are printed outside the commands.
+    The context manager is entered around the whole application, because help texts are printed outside the commands.
     """
-    # This also reserves the file descriptor of the closed stream: solvers write to it, and it must not become a file.
+    # The null device gets the file descriptor of the closed stream (1 or 2). Otherwise the next file that is opened
+    # would get it, and solvers that print to this descriptor would write into that file.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -94,7 +95,7 @@ def _report_no_space(error: Exception) -> int:
     """Print whether stdout or a file could not be written, and return the exit code."""
     reason = getattr(error, "strerror", None) or error
     if _wrote_to_stdout(error):
-        _close_pipe()
+        _redirect_stdout_to_null_device()
         _print_error(f"The result cannot be written to stdout: {reason}.")
     else:
         name = getattr(error, "filename", None) or "a file that it needs, such as a temporary file"
@@ -103,7 +104,7 @@ def _report_no_space(error: Exception) -> int:
 
 
 def _wrote_to_stdout(error: Exception) -> bool:
-    """Return True if the failed call was made by code that prints, since the error does not name the stream."""
+    """Return True if a write error comes from printing: it names no file, and a package that prints raised it."""
     if getattr(error, "filename", None) is not None:
         return False
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
@@ -147,10 +148,10 @@ def _print_warning(
     typer.echo(str(message), err=True)
 
 
-def _close_pipe() -> None:
+def _redirect_stdout_to_null_device() -> None:
     """Redirect stdout to the null device, so that its buffer causes no error when the interpreter ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
-        # Stdout has no file descriptor, so nothing is flushed at the end.
+        # stdout has no file descriptor, so nothing is flushed when the interpreter ends.
         return

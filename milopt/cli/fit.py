@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from milopt.cli import arguments
-from milopt.cli.failures import INTERRUPTED
+from milopt.cli.failures import INTERRUPTED_EXIT_CODE
 from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
 
@@ -51,13 +51,13 @@ def fit(
     """Fit a model and print a report; save it with --save."""
     import numpy as np
 
-    from milopt.archive import check_writable
+    from milopt.archive import check_model_writable
     from milopt.files import check_can_write
     from milopt.inspection.sparsity import check_image_file
     from milopt.solving.options import Options
 
     if save is not None:
-        check_writable(save)
+        check_model_writable(save)
     if plot is not None:
         check_image_file(plot)
         check_can_write(plot, "The picture")
@@ -70,7 +70,7 @@ def fit(
     with show_progress(f"fitting {model} to {data_set.name}"):
         estimator.fit(data_set.bags, data_set.labels)
     if data_set.features is not None:
-        # Bags have no feature names, so they are stored as in scikit-learn; `predict` matches the features by name.
+        # Bags have no feature names, so those of the data set are stored as in scikit-learn, for `milopt predict`.
         vars(estimator)["feature_names_in_"] = np.array(data_set.features, dtype=object)
     if save is not None:
         estimator.save(save)
@@ -114,7 +114,7 @@ def describe_source(data: DataSet) -> dict[str, object]:
 
 
 def _exit_code(results: tuple[Result, ...]) -> int:
-    """Return the largest exit code of the results; 130 if Ctrl-C ended one without success, with its best point."""
+    """Return 130 if Ctrl-C ended a fit that is not successful, otherwise the largest exit code of the results."""
     if any("Interrupted" in result.message and result.exit_code for result in results):
-        return INTERRUPTED
+        return INTERRUPTED_EXIT_CODE
     return max(result.exit_code for result in results)

@@ -73,7 +73,7 @@ def _print_shared_parameters(name: str) -> None:
 def _print_parameter(name: str, default: str, grid: Sequence[str], description: str) -> None:
     """Print a hyper-parameter with its default and its default grid, and its description below."""
     grid_text = f" (default grid: {', '.join(grid)})" if grid else ""
-    typer.echo(_wrap(f"{name} = {_without_quotes(default)}{grid_text}", indent=2, hanging_indent=6))
+    typer.echo(_wrap(f"{name} = {_remove_quotes(default)}{grid_text}", indent=2, hanging_indent=6))
     if description:
         typer.echo(_wrap(description, indent=6, hanging_indent=6))
 
@@ -92,7 +92,7 @@ def _wrap(text: str, indent: int = 0, hanging_indent: int = 0) -> str:
     )
 
 
-def _without_quotes(default: str) -> str:
+def _remove_quotes(default: str) -> str:
     """Remove the quotes around the text of a string, so that the string "none" looks like None."""
     is_quoted = len(default) > 1 and default[0] == default[-1] and default[0] in "'\""
     return default[1:-1] if is_quoted else default
@@ -109,7 +109,7 @@ def _describe_model(name: str) -> dict[str, Any]:
     cls = get_model(name)
     shared = fields_of(BagClassifier)
     descriptions = parameter_descriptions(cls)
-    program = _small_program(cls)
+    program = _example_program(cls)
     return {
         "name": name,
         "about": (cls.__doc__ or "").strip().partition("\n")[0],
@@ -128,7 +128,7 @@ def _describe_model(name: str) -> dict[str, Any]:
     }
 
 
-def _small_program(cls: type[BagClassifier]) -> Program | SemiInfinite:
+def _example_program(cls: type[BagClassifier]) -> Program | SemiInfinite:
     """Return the program of the model on six small bags; which solvers support it does not depend on the size."""
     import numpy as np
 

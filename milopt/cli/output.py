@@ -74,11 +74,11 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(Text(cell) for head, cell in zip(heads, row, strict=True) if head in widths))
-    # The console is as wide as the table: on a narrow page the terminal breaks lines, but Rich would drop columns.
+    # The console is as wide as the table, so that on a narrow page the terminal breaks lines. Rich would drop columns.
     page = Console(width=indent + sum(widths.values()) + 2 * len(widths), highlight=False, emoji=False)
     with page.capture() as captured:
         page.print(Padding(table, (0, 0, 0, indent)))
-    # Rich pads lines with blanks, which are removed.
+    # Remove the blanks with which Rich pads lines.
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
 

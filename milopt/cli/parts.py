@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def select_part(
     estimator: BagClassifier, model: str, data: DataSet, part: str | None, iteration: int | None
 ) -> tuple[str, Program, WitnessChoice]:
-    """Return full name, program and first witnesses of the requested part; by default, of the first part.
+    """Return (full name, program, first witnesses) of the requested part; by default, of the first part.
 
     `iteration` is the number of rounds of column generation that are run first; it must be None for a model without
     column generation. For more than two classes, `part` must name a class.
@@ -79,7 +79,7 @@ def declare_program(estimator: BagClassifier, data: DataSet, label: str | None) 
     from milopt.estimator.positive_label import positive_class_index
 
     classes, place = as_classes(data.labels)
-    positive_class_index(estimator.positive, classes)  # raises if the user named a positive class
+    positive_class_index(estimator.positive, classes)  # raises an error if the user named a positive class
     # Class weights are computed from all classes, not from one class against the rest.
     weight = class_weights(estimator.class_weight, classes, place, np.ones(place.size))[place]
     signs = place == [str(value) for value in classes.tolist()].index(label)
@@ -91,21 +91,22 @@ def declare_program(estimator: BagClassifier, data: DataSet, label: str | None) 
 def first_witnesses(declared: Program | SemiInfinite, program: Program) -> WitnessChoice:
     """Return the witnesses (instances that stand for maxima) of the first step of an oracle at its current prices.
 
-    `program` is a part of `declared`. None, for other programs, means the mean of each bag.
+    `program` is a part of `declared`. Return None if it is not the program of an oracle with starting points; None
+    stands for the mean of each bag.
     """
-    from milopt.compilation.sides import witnessed_maxima
+    from milopt.compilation.sides import maxima_on_other_side
 
     for oracle in declared.oracles:
         if oracle.program is program and oracle.starts is not None:
             values = next(iter(oracle.starts({price: price.current_value() for price in oracle.prices})))
-            return {atom: atom.segments.argmax(values) for atom in witnessed_maxima(program, "a start")}
+            return {atom: atom.segments.argmax(values) for atom in maxima_on_other_side(program, "a start")}
     return None
 
 
 def generate_columns(declared: Program | SemiInfinite, rounds: int) -> None:
     """Run rounds of column generation; afterwards the master has the new columns, and the oracles have its prices.
 
-    Both are changed in place. Warn if column generation ends earlier.
+    `declared` and its oracles are changed in place. Warn if column generation ends earlier.
     """
     import numpy as np
 

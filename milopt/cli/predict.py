@@ -31,7 +31,7 @@ _Window = Annotated[
         "--window",
         metavar="LENGTH",
         help="Window length: samples, a fraction of the shortest series, or none. Default: as in the fit.",
-        rich_help_panel=arguments.TIME_SERIES,
+        rich_help_panel=arguments.TIME_SERIES_PANEL,
     ),
 ]
 _Stride = Annotated[
@@ -41,7 +41,7 @@ _Stride = Annotated[
         metavar="N",
         min=1,
         help="Number of samples from one window to the next. Default: as in the fit.",
-        rich_help_panel=arguments.TIME_SERIES,
+        rich_help_panel=arguments.TIME_SERIES_PANEL,
     ),
 ]
 _Znormalise = Annotated[
@@ -50,7 +50,7 @@ _Znormalise = Annotated[
         "--znormalise/--no-znormalise",
         help="Scale each window to mean 0 and standard deviation 1. Default: as in the fit.",
         show_default=False,
-        rich_help_panel=arguments.TIME_SERIES,
+        rich_help_panel=arguments.TIME_SERIES_PANEL,
     ),
 ]
 
@@ -82,7 +82,7 @@ def predict(
 
     with show_progress(f"reading {file}"):
         model = load_model(file, None if model_class is None else get_model(model_class))
-    data_set = _select_part(_read(model, data, (window, stride, znormalise), data_dir), part)
+    data_set = _choose_data_part(_read_data_set(model, data, (window, stride, znormalise), data_dir), part)
     with show_progress(f"predicting {len(data_set.bags)} bags"):
         rows = _instance_rows(model, data_set) if instances else _bag_rows(model, data_set)
     if as_json:
@@ -94,7 +94,7 @@ def predict(
     _print_csv(row | label for row in rows)
 
 
-def _read(
+def _read_data_set(
     model: BagClassifier, data: str, requested: tuple[str | None, int | None, bool | None], data_dir: Path | None
 ) -> DataSet:
     """Read data with or without labels, with the features in the order of the model.
@@ -102,7 +102,7 @@ def _read(
     Time series are cut into the same windows as in the fit. `requested` has the options --window, --stride and
     --znormalise, None if they are not given; raise ParameterError if they give other windows than in the fit.
     """
-    from milopt.data.formats import OPEN_ENDED, format_ending
+    from milopt.data.formats import FORMATS_OF_UNKNOWN_WIDTH, format_ending
     from milopt.data.windows import Cut, Windows
     from milopt.errors import ParameterError
 
@@ -125,10 +125,14 @@ def _read(
         )
     names = getattr(model, "feature_names_in_", None)
     data_set = data_set.select_features(None if names is None else names.tolist())
-    return data_set.pad_features(model.n_features_in_) if format_ending(data_set.source) in OPEN_ENDED else data_set
+    return (
+        data_set.pad_features(model.n_features_in_)
+        if format_ending(data_set.source) in FORMATS_OF_UNKNOWN_WIDTH
+        else data_set
+    )
 
 
-def _select_part(data: DataSet, part: DataPart | None) -> DataSet:
+def _choose_data_part(data: DataSet, part: DataPart | None) -> DataSet:
     """Return the requested part of a data set; by default its test part if it has one."""
     from milopt.errors import ParameterError
 

@@ -10,7 +10,7 @@ def schemes(as_json: Json = False) -> None:
     """List the schemes (algorithms that solve programs) and their parameters."""
     from milopt.schemes.registered import scheme_names
 
-    descriptions = [_describe(name) for name in scheme_names()]
+    descriptions = [_describe_scheme(name) for name in scheme_names()]
     if as_json:
         print_json({"schemes": descriptions})
         return
@@ -21,7 +21,7 @@ def schemes(as_json: Json = False) -> None:
     print_table(("scheme", "about", "parameters"), rows)
 
 
-def _describe(name: str) -> dict[str, object]:
+def _describe_scheme(name: str) -> dict[str, object]:
     """Return name, first docstring line and parameters of a scheme as JSON data, or why it cannot be loaded."""
     import inspect
 

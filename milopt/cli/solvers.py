@@ -19,11 +19,12 @@ def solvers(as_json: Json = False) -> None:
     for name, availability in registry.available_solvers().items():
         family, colon, _ = name.partition(":")
         if not availability.installed and (colon or availability.reason):
-            rows.append(_describe(name, availability, None))
+            rows.append(_describe_solver(name, availability, None))
         else:
             names = registry.variants(family) if colon else [name]
             rows += [
-                _describe(solver.name, solver.availability(), solver) for solver in map(registry.get_solver, names)
+                _describe_solver(solver.name, solver.availability(), solver)
+                for solver in map(registry.get_solver, names)
             ]
     if as_json:
         print_json({"solvers": rows})
@@ -32,11 +33,11 @@ def solvers(as_json: Json = False) -> None:
     print_table(("solver", "version", "licence", "problem classes"), cells)
 
 
-def _describe(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
+def _describe_solver(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
     """Return the description of a solver as JSON data; `solver` is None if it cannot be loaded."""
     kinds = [] if solver is None else _supported_kinds(solver)
     patterns = solver is not None and solver.recognises_patterns
-    # A solver that recognises patterns supports less than its features state; its docstring describes the patterns.
+    # A solver that recognises patterns supports less than its features state; the first docstring line says what.
     first_line = (type(solver).__doc__ or "").strip().partition("\n")[0].rstrip(".")
     first_line = first_line.removeprefix(f"Solver `{name}`: ")
     return {

@@ -16,7 +16,7 @@ import numpy as np
 from milopt.comparison.cell import ComparisonCell
 from milopt.compilation.status import Termination
 
-PROVED_WITHOUT_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+INFEASIBLE_OR_UNBOUNDED = (Termination.INFEASIBLE, Termination.UNBOUNDED)
 """Terminations without a point that are compared, too; their objectives are infinite."""
 RELATIVE_TOLERANCE = 1e-6
 """Largest relative difference of two objectives that agree."""
@@ -86,7 +86,7 @@ class Agreement:
 
 def compare_objectives(model: str, cells: Sequence[ComparisonCell]) -> Agreement:
     """Compare the objectives of the cells of one formulation; see the module docstring for the cells that count."""
-    proved = [cell for cell in cells if cell.is_acceptable or cell.termination in PROVED_WITHOUT_POINT]
+    proved = [cell for cell in cells if cell.is_acceptable or cell.termination in INFEASIBLE_OR_UNBOUNDED]
     objectives = [(cell.solver, cell.objective) for cell in proved if cell.objective is not None]
     stationary = any(cell.termination == "stationary" for cell in cells)
     if not objectives:

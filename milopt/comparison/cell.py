@@ -25,7 +25,7 @@ class ProgramSizes:
     """
 
     @property
-    def width(self) -> str:
+    def columns_text(self) -> str:
         """Columns and evaluations as text, such as `93+476`; a question mark if they are unknown."""
         if self.columns is None:
             return "?"
@@ -86,17 +86,17 @@ class ComparisonCell:
     jit_seconds: float = 0.0
 
     @property
-    def certified(self) -> bool:
+    def is_certified(self) -> bool:
         """True if the point status is "certified", that is, if the certificate of the point holds."""
         return self.point == "certified"
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """True if the cell has a termination or a reason: it has run, successfully or not, or it is refused."""
         return self.termination is not None or bool(self.reason)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """True if the cell is not refused, but has an error (`reason`) or no acceptable point.
 
         A cell that has not run yet has no point, so this is also True for it.
@@ -105,7 +105,7 @@ class ComparisonCell:
 
     @property
     def is_acceptable(self) -> bool:
-        """True if the point is certified, or if it is the best iterate of a detected cycle; False without a point."""
+        """True if the point is certified, or is the feasible best iterate of a scheme that ended in a cycle."""
         if self.termination is None or self.point is None:
             return False
         return is_successful(Termination(self.termination), PointStatus(self.point))

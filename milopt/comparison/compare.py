@@ -182,7 +182,8 @@ def compare(
         raise ParameterError("There is no solver to compare: name at least one.")
     cells = [_plan_cell(formulation, solver, solvers is None) for formulation in formulations for solver in names]
     formulation_of_cell = [formulation for formulation in formulations for _ in names]
-    # The fit to all bags comes last: then the solver's package is imported, and the time is that of the fit alone.
+    # The fit to all bags comes last: by then the solver's package is imported, so the measured time is only that of the
+    # fit.
     splits = [*_split_bags(data_set.labels, check_at_least("folds", folds, 2), seed), None]
     tasks = order_tasks(
         FitTask(k, formulation.model, formulation.settings, cell.solver, options or Options(), seed, split)
@@ -212,7 +213,7 @@ def compare(
         folds=folds,
         seed=seed,
         settings=common_settings,
-        cells=tuple(cell for cell in cells if cell.refused or cell.finished),
+        cells=tuple(cell for cell in cells if cell.refused or cell.is_finished),
         expected=len(cells),
         interrupted=interrupted,
         seconds=perf_counter() - start,
@@ -256,7 +257,7 @@ def _plan_cell(formulation: Formulation, solver: str, is_default: bool) -> Compa
 
 
 def _complete_cell(cell: ComparisonCell, outcomes: Sequence[FitOutcome]) -> ComparisonCell:
-    """Return the cell with the outcomes of its fits; if one of them failed, with its reason and without accuracies."""
+    """Return the cell with the outcomes of its fits; if a fit failed, with the reason and without accuracies."""
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     accuracies = sorted((outcome.fold, outcome.accuracy) for outcome in outcomes if outcome.accuracy is not None)
     optimum = next((outcome.optimum for outcome in outcomes if outcome.optimum is not None), None)

@@ -58,7 +58,7 @@ class Comparison:
             return 130
         if any(cell.killed for cell in self.cells):
             return 1
-        return 3 if any(cell.failed for cell in self.cells) else 0
+        return 3 if any(cell.has_failed for cell in self.cells) else 0
 
     def as_dict(self) -> dict[str, object]:
         """Return the comparison as plain JSON data."""

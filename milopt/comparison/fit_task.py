@@ -17,7 +17,7 @@ from milopt.comparison.formulation import ModelChoice, estimator_factory
 from milopt.compilation.status import PointStatus
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError
-from milopt.evaluation.one_thread import one_thread
+from milopt.evaluation.one_thread import limit_to_one_thread
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
 from milopt.solving.options import Options
@@ -81,13 +81,13 @@ class FitOutcome:
     """Time of just-in-time compilation during the fit."""
 
 
-def run_task(task: FitTask, bags: Bags, labels: npt.NDArray[Any]) -> FitOutcome:
+def run_fit_task(task: FitTask, bags: Bags, labels: npt.NDArray[Any]) -> FitOutcome:
     """Run one fit of a task, and return its optimum or its accuracy; an error becomes a failure.
 
     Linear algebra is single-threaded, so that the digits do not depend on other processes.
     """
     try:
-        with one_thread(), warnings.catch_warnings():
+        with limit_to_one_thread(), warnings.catch_warnings():
             # The table shows the status of every cell, so warnings would only repeat it.
             warnings.simplefilter("ignore")
             common = {"solver": task.solver, "options": task.options, "random_state": task.seed}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.comparison.cell import ProgramSizes
-from milopt.compilation.kind import step_kind
+from milopt.compilation.kind import convex_step_kind
 from milopt.compilation.lowering_attempt import try_lower
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.program import Program
@@ -35,9 +35,9 @@ ECOS solves each convex step, a QP, as a cone program, and takes five to twenty 
 
 
 class Formulation:
-    """A model together with bags and labels.
+    """A model on labelled bags, with its program.
 
-    Of the given settings, it uses those that are hyper-parameters of the model. For more than two classes, its program
+    Of the given settings, those that are hyper-parameters of the model are used. For more than two classes, the program
     is that of the first class against the others.
     """
 
@@ -120,11 +120,11 @@ def _format_value(value: object) -> str:
 
 
 def program_sizes(program: Program | SemiInfinite) -> ProgramSizes:
-    """Return kind and size of a program; for a semi-infinite program, those of its master before column generation."""
-    flat = program.core
-    form = try_lower(flat).form
-    step = step_kind(flat)
-    kind = f"SI{step}" if flat is not program else f"DC ({step})" if program.kind == "DC" else step
+    """Return kind and size of a program; for a semi-infinite program, of the master before column generation."""
+    core = program.core
+    form = try_lower(core).form
+    step = convex_step_kind(core)
+    kind = f"SI{step}" if core is not program else f"DC ({step})" if program.kind == "DC" else step
     if form is None:
         return ProgramSizes(kind, None, None, None)
     return ProgramSizes(kind, form.rows.count, form.n, sum(space.count for space in form.spaces))

@@ -1,8 +1,7 @@
 """A comparison as lines of text, each of which can be printed as soon as its cell (model and solver) is finished.
 
 On a wide page, the table has one line per cell. On a narrow page, every formulation (model) is a heading above its
-solvers.
-Reasons why a cell was not run or failed are numbered notes below the table.
+solvers. Reasons why a cell was not run or failed are numbered notes below the table.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class TableColumn:
         return text.rjust(self.width) if self.right else text.ljust(self.width)
 
 
-GAP = "  "
+COLUMN_GAP = "  "
 UNCERTIFIED_MARK = "!"
 
 
@@ -63,10 +62,10 @@ class Layout:
             solver,
             TableColumn("kind", 7, lambda cell: cell.sizes.kind, right=False),
             TableColumn("rows", 6, lambda cell: _format_count(cell.sizes.rows)),
-            TableColumn("columns", 8, lambda cell: cell.sizes.width),
+            TableColumn("columns", 8, lambda cell: cell.sizes.columns_text),
         ]
-        self._answer = [*OPTIMUM, ACCURACY] if answer is None else list(answer)
-        self.is_wide = len(GAP.join(" " * column.width for column in (*self._left, *self._answer))) <= width
+        self._answer = [*OPTIMUM_COLUMNS, ACCURACY_COLUMN] if answer is None else list(answer)
+        self.is_wide = len(COLUMN_GAP.join(" " * column.width for column in (*self._left, *self._answer))) <= width
         if not self.is_wide:
             self._left = [solver]
         self._last_model = ""
@@ -74,7 +73,7 @@ class Layout:
 
     def header(self) -> list[str]:
         """Return a list of one line, the headings of the columns."""
-        line = GAP.join(column.align(column.head) for column in (*self._left, *self._answer))
+        line = COLUMN_GAP.join(column.align(column.head) for column in (*self._left, *self._answer))
         return [self._indent + line.rstrip()]
 
     def row(self, cell: ComparisonCell) -> list[str]:
@@ -84,27 +83,29 @@ class Layout:
         """
         lines = []
         if not self.is_wide and cell.model != self._last_model:
-            sizes = f"{cell.sizes.kind}, {_format_count(cell.sizes.rows)} rows, {cell.sizes.width} columns"
+            sizes = f"{cell.sizes.kind}, {_format_count(cell.sizes.rows)} rows, {cell.sizes.columns_text} columns"
             lines.append(f"{_short_name(cell.model)}: {sizes}")
         self._last_model = cell.model
-        left = self._indent + GAP.join(column.align(column.text(cell)) for column in self._left)
+        left = self._indent + COLUMN_GAP.join(column.align(column.text(cell)) for column in self._left)
         if cell.refused:
-            return [*lines, f"{left}{GAP}{_refusal_label(cell)} {self._note(cell)}"]
+            return [*lines, f"{left}{COLUMN_GAP}{_refusal_label(cell)} {self._note_number(cell)}"]
         texts = [column.text(cell) for column in self._answer]
         if cell.reason:
-            # A failed cell has no accuracy: its note is shown in that column instead.
-            texts[-1] = self._note(cell)
-        right = GAP.join(column.align(text) for column, text in zip(self._answer, texts, strict=True))
-        return [*lines, (left + GAP + right).rstrip()]
+            # In the row of a failed cell, the last column shows the number of the note with the reason.
+            texts[-1] = self._note_number(cell)
+        right = COLUMN_GAP.join(column.align(text) for column, text in zip(self._answer, texts, strict=True))
+        return [*lines, (left + COLUMN_GAP + right).rstrip()]
 
     def summary(self, agreement: Agreement) -> list[str]:
         """Return the text that states whether the solvers of a formulation agree, in one or more lines."""
-        begin = GAP.join([self._left[0].align(_short_name(agreement.model)), ""]) if self.is_wide else self._indent
+        begin = (
+            COLUMN_GAP.join([self._left[0].align(_short_name(agreement.model)), ""]) if self.is_wide else self._indent
+        )
         return self._wrap(begin + "= ", str(agreement))
 
     def notes(self, cells: Sequence[ComparisonCell]) -> list[str]:
         """Return the numbered notes, and the explanations of the signs that occur in the table."""
-        lines = [line for text, number in self._notes.items() for line in self._note_lines(f"[{number}] ", text)]
+        lines = [line for text, number in self._notes.items() for line in self._wrap_note(f"[{number}] ", text)]
         if any(cell.sizes.kind == "SILP" for cell in cells):
             lines += self._wrap("", "SILP: semi-infinite linear program; its size is that before column generation")
         if any(cell.sizes.evaluations for cell in cells):
@@ -119,12 +120,12 @@ class Layout:
     def _indent(self) -> str:
         return "" if self.is_wide else "  "
 
-    def _note(self, cell: ComparisonCell) -> str:
+    def _note_number(self, cell: ComparisonCell) -> str:
         """Return the number of the note with the reason of a cell, such as "[1]"; equal notes share a number."""
         text = cell.reason if cell.skipped else f"{cell.solver}: {cell.reason}"
         return f"[{self._notes.setdefault(text, len(self._notes) + 1)}]"
 
-    def _note_lines(self, begin: str, text: str) -> list[str]:
+    def _wrap_note(self, begin: str, text: str) -> list[str]:
         """Return the lines of a note: one line, cut if it is too long; on a narrow page, as many as needed."""
         if not self.is_wide or len(begin) + len(text) <= self.width:
             return self._wrap(begin, text)
@@ -168,7 +169,7 @@ def _format_number(number: float | None, spec: str) -> str:
     return "-" if number is None else format(number, spec)
 
 
-OPTIMUM = (
+OPTIMUM_COLUMNS = (
     TableColumn("objective", 11, lambda cell: _format_number(cell.objective, ".8g")),
     TableColumn("status", 10, lambda cell: cell.termination or "failed", right=False),
     TableColumn("certificate", 11, _format_certificate),
@@ -176,4 +177,4 @@ OPTIMUM = (
     TableColumn("seconds", 7, lambda cell: _format_number(cell.seconds, ".2f")),
 )
 """Columns with the optimum that a solver found."""
-ACCURACY = TableColumn("accuracy", 8, lambda cell: _format_number(cell.accuracy, ".3f"))
+ACCURACY_COLUMN = TableColumn("accuracy", 8, lambda cell: _format_number(cell.accuracy, ".3f"))

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from milopt.comparison.fit_task import FitOutcome, FitTask, run_task
+from milopt.comparison.fit_task import FitOutcome, FitTask, run_fit_task
 from milopt.declaration.bags.bags import Bags
 
 RESOURCE_TRACKER_FILTER = "ignore:resource_tracker:UserWarning"
 """Warning filter: a killed worker leaves resources of its libraries (a lock of Pyomo) to be cleaned up silently."""
-SUBMISSION_TIMEOUT = 5.0
+SUBMISSION_TIMEOUT_SECONDS = 5.0
 """Seconds to wait until all submitted tasks have reached a worker, before the workers are shut down."""
 
 
@@ -31,7 +31,7 @@ def run_tasks(tasks: Sequence[FitTask], bags: Bags, labels: npt.NDArray[Any], jo
     task and the remaining tasks of its cell fail.
     """
     if jobs == 1:
-        yield from (run_task(task, bags, labels) for task in tasks)
+        yield from (run_fit_task(task, bags, labels) for task in tasks)
         return
     waiting, failed_cells = deque(tasks), set[int]()
     while waiting:
@@ -63,27 +63,27 @@ def _run_until_killed(
 ) -> Iterator[FitOutcome]:
     """Run tasks in `jobs` processes until one is killed; then append all running tasks to `lost`.
 
-    Tasks are removed from `waiting` when they start. Those of `failed_cells` are not run, and fail.
+    Tasks are removed from `waiting` when they start. Tasks of `failed_cells` are not run; their outcome is a failure.
     """
     from concurrent.futures import FIRST_COMPLETED, Future, wait
 
     from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
-    with _interrupts_blocked_in_children():
+    with _block_interrupts_in_children():
         workers = ProcessPoolExecutor(
             jobs, initializer=_store_data, initargs=(bags, labels), env={"OMP_NUM_THREADS": "1"}
         )
     futures: dict[Future[FitOutcome], FitTask] = {}
     try:
         while not lost:
-            # One task more than there are workers, so that a worker never waits for its next task.
+            # Submit one task more than there are workers, so that a worker never waits for its next task.
             while waiting and len(futures) <= jobs:
                 task = waiting.popleft()
                 if task.cell in failed_cells:
                     yield _killed_outcome(task)
                     continue
                 try:
-                    with _interrupts_blocked_in_children():
+                    with _block_interrupts_in_children():
                         futures[workers.submit(_run_with_stored_data, task)] = task
                 except TerminatedWorkerError:
                     lost.append(task)
@@ -101,7 +101,7 @@ def _run_until_killed(
     finally:
         # This also runs if the caller stops iterating: the results of the running tasks are then not needed. loky fails
         # if it is shut down before every submitted task has reached a worker.
-        deadline = monotonic() + SUBMISSION_TIMEOUT
+        deadline = monotonic() + SUBMISSION_TIMEOUT_SECONDS
         while monotonic() < deadline and not all(future.running() or future.done() for future in futures):
             sleep(1e-3)
         workers.shutdown(wait=True, kill_workers=True)
@@ -119,11 +119,11 @@ def _store_data(bags: Bags, labels: npt.NDArray[Any]) -> None:
 
 def _run_with_stored_data(task: FitTask) -> FitOutcome:
     assert _stored_data is not None
-    return run_task(task, *_stored_data)
+    return run_fit_task(task, *_stored_data)
 
 
 @contextmanager
-def _interrupts_blocked_in_children() -> Iterator[None]:
+def _block_interrupts_in_children() -> Iterator[None]:
     """Block Ctrl-C in processes that are started inside the block, because a terminal sends it to all processes.
 
     The parent process ends its children. It receives a Ctrl-C itself when the block ends. Warnings of Python about

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
 from milopt.comparison.formulation import program_sizes, unsupported_reason
-from milopt.comparison.layout import OPTIMUM, Layout
+from milopt.comparison.layout import OPTIMUM_COLUMNS, Layout
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, SolverError, UnsupportedError
@@ -51,7 +51,9 @@ class SolverComparison:
 
     def __str__(self) -> str:
         """Return the table as text."""
-        layout = Layout([row.model for row in self.rows], [row.solver for row in self.rows], PAGE_WIDTH, OPTIMUM)
+        layout = Layout(
+            [row.model for row in self.rows], [row.solver for row in self.rows], PAGE_WIDTH, OPTIMUM_COLUMNS
+        )
         rows = [layout.row(row) for row in self.rows]
         # The heading with the program's name comes before the line with the column headings.
         heading, rows[0] = rows[0][:1], rows[0][1:]
@@ -67,7 +69,7 @@ def compare_solvers(
     scheme: str | Scheme | None,
     options: Options,
 ) -> SolverComparison:
-    """Solve a program with each of several solvers; one that does not support it, or fails, gets a reason."""
+    """Solve a program by several solvers; the row of a solver that does not support it, or fails, has a `reason`."""
     checker, sizes = support_checker(program), program_sizes(program)
     rows: list[ComparisonCell] = []
     results: dict[str, Result] = {}

@@ -1,1 +1,1 @@
-"""Compilation of a declared program: evaluation form, primal or dual form, standard form."""
+"""Compilation of a declared program to an evaluation form, and from that to a primal or dual form for a solver."""

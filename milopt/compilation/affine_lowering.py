@@ -1,4 +1,4 @@
-"""Lowering of affine expressions to rows over the columns of variables and the values of functions at points."""
+"""Lowering of affine expressions to affine rows (`Rows`) over columns and over values of functions at points."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from milopt.declaration.programs.semidefinite import symmetric_root
 from milopt.declaration.programs.sparse import add, as_csr, shift_columns, zeros
 
 INTEGRALITY_TOLERANCE = 1e-9
-"""Relative distance up to which a bound counts as the nearest integer."""
+"""Largest distance, relative to 1 + |bound|, at which the bound of an integer variable counts as an integer."""
 
 
 class AffineLowering:
     """Lowering of affine expressions to rows over columns and function values.
 
-    Each variable has columns. Each point at which a function without a dictionary is evaluated has a place: its index
-    among all points of that function. A function with a dictionary is a linear function of its coefficients, which are
-    columns.
+    Each entry of a variable has one column. Each point at which a function without a dictionary (called a free
+    function) is evaluated has a place: its index among all points of that function. A function with a dictionary is
+    linear in its coefficients, which have columns.
     """
 
     def __init__(self, program: Program) -> None:
@@ -44,10 +44,13 @@ class AffineLowering:
         self._start: dict[int, int] = {}
         self._points: dict[Function, list[Points]] = {}
         self.point_counts: tuple[int, ...] = ()
-        """Number of points of each function without a dictionary."""
+        """Number of points of each free function."""
         self._inner: dict[Atom, Rows] = {}
         self._splits: dict[int, tuple[Expression, Rows, list[tuple[Atom, Coefficient]]]] = {}
-        """Cached results of `split` by the id of the expression, which each entry keeps alive."""
+        """Cached results of `separate_atoms` by the id of the expression.
+
+        The values contain the expression, so that no other object gets its id.
+        """
         self._kernel_rows: dict[tuple[Function, int], npt.NDArray[np.float64]] = {}
         for variable in program.variables.values():
             self.add_variable(variable)
@@ -55,11 +58,11 @@ class AffineLowering:
             if function.dictionary is None:
                 self._points[function] = []
         self.point_counts = (0,) * len(self._points)
-        self.register(program.objective)
+        self.register_points(program.objective)
         for constraint in program.constraints.values():
-            self.register(constraint.expression)
+            self.register_points(constraint.expression)
 
-    # -- layout --------------------------------------------------------------------------------------------------
+    # -- columns and places of points ----------------------------------------------------------------------------
 
     def add_variable(self, variable: Variable) -> None:
         """Add columns for a declared variable."""
@@ -67,10 +70,10 @@ class AffineLowering:
         lower, upper = _column_bounds(variable)
         shape = variable.shape if variable.ndim > 1 else ()
         columns = ColumnBlock(variable.name, start, start + variable.size, scalar=not variable.shape, shape=shape)
-        self._append(columns, lower, upper, variable.integer_entries)
+        self._append_block(columns, lower, upper, variable.integer_entries)
 
     def change_bounds(self, variable: Variable) -> None:
-        """Set the bounds of the columns of a declared variable to the variable's present bounds."""
+        """Set the bounds of the columns of a declared variable to the present bounds of the variable."""
         start = self._start[id(variable)]
         at = next(k for k, block in enumerate(self.columns) if block.start == start and block.name == variable.name)
         self.lower[at], self.upper[at] = _column_bounds(variable)
@@ -79,21 +82,21 @@ class AffineLowering:
         """Add `count` auxiliary columns with this lower bound and no upper bound, and return their indices."""
         start = self.width
         columns = ColumnBlock(name, start, start + count, scalar=scalar)
-        self._append(columns, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool))
+        self._append_block(columns, np.full(count, lower), np.full(count, np.inf), np.zeros(count, dtype=bool))
         return np.arange(start, start + count)
 
-    def _append(self, columns: ColumnBlock, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_]) -> None:
-        """Append a block of columns."""
+    def _append_block(self, columns: ColumnBlock, lower: Vector, upper: Vector, integer: npt.NDArray[np.bool_]) -> None:
+        """Append a block of columns with these bounds; `integer` marks the integer columns."""
         self.columns.append(columns)
         self.lower.append(lower)
         self.upper.append(upper)
         self.integer.append(integer)
         self.width = columns.stop
 
-    def register(self, expression: Expression) -> None:
-        """Assign places to the points at which an expression evaluates functions without a dictionary.
+    def register_points(self, expression: Expression) -> None:
+        """Assign places to the points at which an expression evaluates free functions.
 
-        Arrays of points that already have places keep them.
+        Points that already have places keep them; arrays of points are compared by identity.
         """
         for leaf in leaves(expression):
             if isinstance(leaf, FunctionEvaluation) and leaf.function in self._points:
@@ -102,10 +105,10 @@ class AffineLowering:
                     known.append(leaf.points)
                     self.point_counts = tuple(sum(p.shape[0] for p in points) for points in self._points.values())
 
-    def register_stand_in(self, stand_in: StandIn) -> None:
-        """Assign places to the points of an atom's stand-in if it is an expression; a minorant has no new points."""
+    def register_stand_in_points(self, stand_in: StandIn) -> None:
+        """Assign places to the points of an atom's stand-in, if it is an expression; a minorant has no new points."""
         if isinstance(stand_in, Expression):
-            self.register(stand_in)
+            self.register_points(stand_in)
 
     def columns_of(self, variable: Leaf) -> npt.NDArray[np.intp]:
         """Return the column indices of a variable."""
@@ -114,34 +117,34 @@ class AffineLowering:
 
     @property
     def free_functions(self) -> list[Function]:
-        """Functions without a dictionary, in the order of their declaration."""
+        """Free functions (functions without a dictionary), in the order of their declaration."""
         return list(self._points)
 
     def points_of(self, function: Function) -> list[Points]:
-        """Return all points at which a function without a dictionary is evaluated, as the arrays that were given."""
+        """Return all points at which a free function is evaluated, as the arrays that the declaration contains."""
         return self._points[function]
 
-    def place_of(self, function: Function) -> int | None:
-        """Return the index of a function among the functions without a dictionary; None if it has a dictionary."""
+    def free_function_index(self, function: Function) -> int | None:
+        """Return the index of a function in `free_functions`; None if the function has a dictionary."""
         return self.free_functions.index(function) if function in self._points else None
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
-    def split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
-        """Split an expression into its affine part, as rows, and its atoms with their coefficients.
+    def separate_atoms(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
+        """Return (rows, atoms): the affine part of an expression, and its atoms with their coefficients.
 
         The result is cached unless the expression contains a parameter.
         """
         known = self._splits.get(id(expression))
         if known is not None:
             return known[1].widen(self.width, self.point_counts), known[2]
-        rows, atoms = self._split(expression)
+        rows, atoms = self._separate_atoms(expression)
         if not any(leaf.is_parameter or coefficient.products for leaf, coefficient in expression.terms):
             self._splits[id(expression)] = (expression, rows, atoms)
         return rows, atoms
 
-    def _split(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
-        """Split an expression without the cache."""
+    def _separate_atoms(self, expression: Expression) -> tuple[Rows, list[tuple[Atom, Coefficient]]]:
+        """Return (rows, atoms) as `separate_atoms` does, without the cache."""
         counts, g = self.point_counts, expression.constant.copy()
         columns: list[sp.csr_array] = []
         points: list[list[sp.csr_array]] = [[] for _ in counts]
@@ -156,10 +159,10 @@ class AffineLowering:
             elif isinstance(leaf, Parameter):
                 g += matrix @ leaf.current_value()
             elif isinstance(leaf, FunctionEvaluation):
-                place = self.place_of(leaf.function)
+                place = self.free_function_index(leaf.function)
                 if place is None:
                     start = self._start[id(leaf.function.coefficients)]
-                    dense = matrix @ self._dictionary_kernel(leaf.function, leaf.points)
+                    dense = matrix @ self._cached_features(leaf.function, leaf.points)
                     columns.append(shift_columns(as_csr(dense), start, self.width))
                 else:
                     start = self._first_point_index(leaf.function, leaf.points)
@@ -167,15 +170,15 @@ class AffineLowering:
         E = tuple(_sum_matrices(parts, g.size, n) for parts, n in zip(points, counts, strict=True))
         return Rows(_sum_matrices(columns, g.size, self.width), E, g), atoms
 
-    def is_fixed(self, atom: Atom) -> bool:
-        """Return True if `affine_argument` has cached the argument of an atom, which then contains no parameter."""
+    def has_cached_argument(self, atom: Atom) -> bool:
+        """Return True if `affine_argument` has cached the argument of the atom, which then contains no parameter."""
         return atom in self._inner
 
     def affine_argument(self, atom: Atom) -> Rows:
         """Return the rows of the affine argument of an atom, cached unless they contain a parameter."""
         if atom in self._inner:
             return self._inner[atom].widen(self.width, self.point_counts)
-        rows, _ = self.split(atom.argument)
+        rows, _ = self.separate_atoms(atom.argument)
         if not any(isinstance(leaf, Parameter) for leaf in leaves(atom.argument)):
             self._inner[atom] = rows
         return rows
@@ -183,37 +186,37 @@ class AffineLowering:
     def dictionary_square(self, function: Function, weight: float) -> SquaredTerm:
         """Return the term weight/2 ||f||^2 of a function with dictionary Z and coefficients a.
 
-        It is weight/2 a'K_ZZ a, or weight/2 a'a for a function with a basis.
+        The term is weight/2 a'K(Z, Z)a, or weight/2 a'a for a function with a basis.
         """
         rows, term = self._coefficient_rows(function), f"norm_squared({function.name})"
         if function.basis is not None:
             return SquaredTerm(rows, np.full(rows.count, weight), term)
-        return SquaredTerm(rows, weight * self._dictionary_kernel(function, function.dictionary), term)
+        return SquaredTerm(rows, weight * self._cached_features(function, function.dictionary), term)
 
     def dictionary_rows(self, function: Function) -> Rows:
-        """Return rows B a with ||B a|| = ||f|| for a function with dictionary Z and coefficients a.
+        """Return affine rows B a with ||B a|| = ||f|| for a function f with dictionary Z and coefficients a.
 
-        B'B is K_ZZ, or the identity for a function with a basis.
+        B'B is K(Z, Z), or the identity for a function with a basis.
         """
         if function.basis is not None:
             return self._coefficient_rows(function)
-        kernel = self._dictionary_kernel(function, function.dictionary)
+        kernel = self._cached_features(function, function.dictionary)
         root = symmetric_root(kernel, f"The kernel of {function.name!r} on its dictionary")
         return self._coefficient_rows(function).left_multiply(sp.csr_array(root))
 
     def _coefficient_rows(self, function: Function) -> Rows:
-        """Return one row per coefficient of a function with a dictionary: the column of that coefficient."""
+        """Return one row per coefficient of a function with a dictionary; the row is equal to the coefficient."""
         return unit_rows(self.columns_of(function.coefficients), self.width, self.point_counts)
 
-    def _dictionary_kernel(self, function: Function, points: Points | None) -> npt.NDArray[np.float64]:
-        """Return `dictionary_features` of a function at points, cached by the id of the array of points."""
+    def _cached_features(self, function: Function, points: Points | None) -> npt.NDArray[np.float64]:
+        """Return `dictionary_features` of a function at points, cached by the id of the array `points`."""
         key = (function, id(points))
         if key not in self._kernel_rows:
             self._kernel_rows[key] = dictionary_features(function, points)
         return self._kernel_rows[key]
 
     def _first_point_index(self, function: Function, points: Points) -> int:
-        """Return the place of the first point of the array `points`, which must have been registered."""
+        """Return the place of the first point of the array `points`, which must be registered (`register_points`)."""
         start = 0
         for known in self._points[function]:
             if known is points:
@@ -223,14 +226,15 @@ class AffineLowering:
 
 
 def _column_bounds(variable: Variable) -> tuple[Vector, Vector]:
-    """Return the bounds of a variable's columns; those of integer entries are rounded by `integer_bounds`."""
-    return integer_bounds(variable) if variable.integer else (variable.lower, variable.upper)
+    """Return (lower, upper) of a variable's columns; the bounds of integer entries are rounded inward."""
+    return round_bounds_inward(variable) if variable.integer else (variable.lower, variable.upper)
 
 
-def integer_bounds(variable: Variable) -> tuple[Vector, Vector]:
-    """Return the bounds of a variable, rounded inward at integer entries unless no integer lies between them.
+def round_bounds_inward(variable: Variable) -> tuple[Vector, Vector]:
+    """Return (lower, upper) of a variable; at integer entries, lower is rounded up and upper down.
 
-    HiGHS has returned wrong optima of small programs whose integer variables had fractional bounds.
+    If no integer lies between the bounds of an entry, they are not rounded. HiGHS has returned wrong optima of small
+    programs whose integer variables had fractional bounds.
     """
     lower = np.ceil(variable.lower - INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.lower)))
     upper = np.floor(variable.upper + INTEGRALITY_TOLERANCE * (1.0 + np.abs(variable.upper)))
@@ -241,19 +245,19 @@ def integer_bounds(variable: Variable) -> tuple[Vector, Vector]:
 def dictionary_features(function: Function, points: Points | None) -> npt.NDArray[np.float64]:
     """Return the matrix that maps the coefficients of a function with a dictionary Z to its values at points.
 
-    It is K(points, Z), or K(points, Z) R for a function with a basis R.
+    The matrix is K(points, Z), or K(points, Z) R for a function with a basis R.
     """
     values = np.asarray(function.kernel(points, function.dictionary))
     return values if function.basis is None else values @ function.basis
 
 
 def cached_dictionary_features(function: Function, points: Points) -> npt.NDArray[np.float64]:
-    """Return `dictionary_features`, cached for other programs with the same kernel, dictionary and points."""
+    """Return `dictionary_features`, cached also for other programs with the same kernel, dictionary and points."""
     assert function.dictionary is not None
     key = (cached_dictionary_features, function.kernel, function.basis is None)
     return get_or_compute(key, (points, function.dictionary), lambda: dictionary_features(function, points))
 
 
 def _sum_matrices(parts: list[sp.csr_array], rows: int, width: int) -> sp.csr_array:
-    """Return the sum of the matrices; a zero matrix of this shape if there are none."""
+    """Return the sum of the matrices, each with `rows` rows and `width` columns; a zero matrix if there are none."""
     return reduce(add, parts) if parts else zeros(rows, width)

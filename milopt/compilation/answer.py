@@ -13,7 +13,7 @@ from milopt.compilation.status import Termination
 class Answer:
     """Answer of a solver, in the columns and rows of the standard form and with milopt's signs of multipliers.
 
-    An answer is unverified: its statuses and numbers are checked before they reach a result.
+    Answers are unverified claims of the solver: statuses and numbers are checked before they reach a `Result`.
     """
 
     termination: Termination
@@ -24,10 +24,10 @@ class Answer:
     z: Vector | None = None
     """Multipliers of all rows, in the dual cone K*; None if the solver returned none (as for integer programs)."""
     bound: float | None = None
-    """Lower bound on the minimum, proved by a mixed-integer search; None if there is no such bound."""
+    """Lower bound on the minimum that a mixed-integer solver claims to have proved; None if there is no such bound."""
     iterations: int = 0
     log: str = ""
     interrupted: bool = False
-    """True if the solve was interrupted by Ctrl-C; a scheme that solves several programs must then stop."""
+    """True if the user interrupted the solver with Ctrl-C; a scheme that solves several programs must then stop."""
     inertia: Inertia | None = None
     """Inertia of the form's Hessian P on the null space of its equalities; None if the solver did not compute it."""

@@ -1,9 +1,10 @@
 """Atoms inside atoms: the direction in which each entry of an atom's argument must be estimated.
 
-The direction is +1 (from above) or -1 (from below). The argument of an entry that is needed from above is estimated in
-the direction in which the atom is monotone, the argument of an entry that is needed from below in the opposite
-direction. Every program that disciplined convex programming accepts is convex by these rules too. In addition, a
-maximum may occur inside a monotone atom on either side.
+The direction is +1 (an upper bound of the entry is needed) or -1 (a lower bound is needed). If an upper bound of the
+outer atom is needed, and the atom increases in an entry of its argument, then an upper bound of that entry is needed;
+if the atom decreases in the entry, a lower bound. If a lower bound of the outer atom is needed, the directions are
+reversed. Every program that disciplined convex programming accepts is convex by these rules too. In addition, a maximum
+may occur inside a monotone atom even if a lower bound of the maximum is needed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import ConvexityError
 
 Directions = npt.NDArray[np.int8]
+"""Direction of each entry: +1 (estimated from above), -1 (estimated from below) or 0 (neither is known)."""
 
 
 def atoms_of(expression: Expression) -> list[Atom]:
-    """Return the atoms that are terms of an expression itself, without the atoms inside them."""
+    """Return the atoms that are terms of the expression; atoms inside the arguments of these atoms are not included."""
     return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]
 
 
@@ -32,20 +34,21 @@ def has_affine_argument(atom: Atom) -> bool:
     return atom.function is not None or not atoms_of(atom.argument)
 
 
-def keeps_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
-    """Return True if a minimised objective keeps an atom as a quadratic term.
+def stays_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
+    """Return True if a minimised objective contains an atom as a quadratic term, without an epigraph or a minorant.
 
-    If its argument contains other atoms, it is kept only if no coefficient is negative: otherwise the inner atoms would
-    be needed from below.
+    An atom whose argument contains other atoms is a quadratic term only if none of its coefficients is negative:
+    otherwise the inner atoms would be needed from below.
     """
     return atom.is_quadratic and (has_affine_argument(atom) or not (coefficient.value().data < 0).any())
 
 
 def argument_directions(atom: Atom, side: int) -> Directions:
-    """Return the direction in which each entry of the argument is estimated, if the atom is needed from `side`.
+    """Return, per entry of the argument of an atom, the direction (+1 or -1) in which the entry must be estimated.
 
-    `side` is `ABOVE` or `BELOW`. The direction is 0 if the atom is not known to be monotone in the entry. Raise a
-    `ConvexityError`, which names both atoms, if an inner atom occurs at an entry with direction 0.
+    `side` is `ABOVE` or `BELOW`, the side from which the atom is needed. The direction is 0 if the atom is not known to
+    be monotone in the entry. Raise a `ConvexityError` that names both atoms if an inner atom occurs at an entry with
+    direction 0.
     """
     low, high = epigraph_range(atom.argument)
     directions = (side * atom.monotone(low, high, atom.segments)).astype(np.int8)
@@ -61,17 +64,21 @@ def argument_directions(atom: Atom, side: int) -> Directions:
     return directions
 
 
-def inner_sides(where: str, expression: Expression, directions: Directions, top: bool = True) -> list[AtomSides]:
-    """Return the sides of the atoms of an expression that is estimated in the given directions, with all inner atoms.
+def expression_sides(
+    where: str, expression: Expression, directions: Directions, is_top_level: bool = True
+) -> list[AtomSides]:
+    """Return the sides of all atoms in an expression, including inner atoms.
 
-    `where` is the name of the constraint block or "objective". Quadratics that the objective keeps are left out. `top`
-    is False inside an atom, where quadratics have sides even if the outer atom is a term of the objective.
+    `directions` has one entry per row of the expression: the direction in which the row must be estimated. `where` is
+    the name of the constraint block or "objective". Quadratic terms of the objective (see `stays_quadratic`) are left
+    out. `is_top_level` is False if the expression is the argument of an atom; its quadratics are then not left out,
+    even if the outer atom is a term of the objective.
     """
     sides: list[AtomSides] = []
     for leaf, coefficient in expression.terms:
         if not isinstance(leaf, Atom):
             continue
-        keeps = top and where == OBJECTIVE and keeps_quadratic(leaf, coefficient)
+        keeps = is_top_level and where == OBJECTIVE and stays_quadratic(leaf, coefficient)
         if keeps:
             above, below = np.arange(leaf.size), np.zeros(0, dtype=np.intp)
         else:
@@ -85,5 +92,5 @@ def inner_sides(where: str, expression: Expression, directions: Directions, top:
                 if entries.size:
                     runs = np.isin(leaf.segments.run_of_entry, entries)
                     inside = argument_directions(leaf, side) * runs
-                    sides += inner_sides(where, leaf.argument, inside.astype(np.int8), top=False)
+                    sides += expression_sides(where, leaf.argument, inside.astype(np.int8), is_top_level=False)
     return sides

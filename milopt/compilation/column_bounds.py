@@ -1,4 +1,4 @@
-"""Bounds on columns, with cached quantities that every certificate needs."""
+"""Bounds on columns, with cached quantities that are needed for every certificate."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class ColumnBounds:
     upper: Vector
 
     @cached_property
-    def _finite(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Per column, whether the lower and the upper bound are finite."""
+    def _finite_masks(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Two masks over the columns: whether the lower bound is finite, and whether the upper bound is finite."""
         return np.isfinite(self.lower), np.isfinite(self.upper)
 
     @cached_property
-    def _values(self) -> tuple[Vector, Vector]:
+    def _finite_values(self) -> tuple[Vector, Vector]:
         """Lower and upper bounds, with 0 in place of infinite ones."""
-        below, above = self._finite
+        below, above = self._finite_masks
         return np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
 
     @cached_property
@@ -34,15 +34,15 @@ class ColumnBounds:
         """1 / (1 + |bound|) for lower and upper bounds; 0 for infinite ones."""
         return 1.0 / (1.0 + np.abs(self.lower)), 1.0 / (1.0 + np.abs(self.upper))
 
-    def violation(self, x: Vector) -> tuple[float, float]:
-        """Return the largest of violation / (1 + |bound|) over all bounds, and the largest violation itself."""
+    def largest_violations(self, x: Vector) -> tuple[float, float]:
+        """Return (relative, absolute): the largest violation / (1 + |bound|) of a bound, and the largest violation."""
         below, above = np.maximum(self.lower - x, 0.0), np.maximum(x - self.upper, 0.0)
         weight_below, weight_above = self._weights
         scaled = np.maximum(below * weight_below, above * weight_above)
         return float(scaled.max(initial=0.0)), float(np.maximum(below, above).max(initial=0.0))
 
     def distance(self, x: Vector) -> Vector:
-        """Return, per column, the amount by which x violates its bounds; 0 if it does not."""
+        """Return, per column, the distance of x from the interval between the bounds; 0 if the bounds hold."""
         return np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
 
     def split_gradient(self, gradient: Vector) -> tuple[Vector, float]:
@@ -64,6 +64,6 @@ class ColumnBounds:
             Sum over the columns of reduced cost times bound (a term of the dual objective).
         """
         positive = gradient > 0.0
-        is_reduced_cost = np.where(positive, *self._finite)
+        is_reduced_cost = np.where(positive, *self._finite_masks)
         residual = np.where(is_reduced_cost, 0.0, gradient)
-        return residual, float((gradient - residual) @ np.where(positive, *self._values))
+        return residual, float((gradient - residual) @ np.where(positive, *self._finite_values))

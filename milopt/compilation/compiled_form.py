@@ -1,4 +1,4 @@
-"""Base class of compiled forms: some rows of an evaluation form in standard form, with a map back for points."""
+"""Base class of primal and dual forms: some rows of an evaluation form, in standard form, with a map for points."""
 
 from __future__ import annotations
 
@@ -16,44 +16,49 @@ from milopt.compilation.standard_form import RowBlock, StandardForm
 
 @dataclass(frozen=True)
 class PrimalDualPoint:
-    """Primal-dual point of an evaluation form."""
+    """Values of the columns, functions and multipliers of an evaluation form."""
 
     x: Vector
     """Values of the columns."""
     coefficients: tuple[Vector, ...]
-    """Per function, the kernel coefficients a with f = sum_p a_p K(x_p, .), over all its points."""
+    """Per function f, its kernel coefficients a, one per point of the function: f = sum_p a_p K(x_p, .)."""
     z: Vector | None
-    """Multipliers of all rows; None if they are not known."""
+    """Multipliers of all rows of the evaluation form; None if they are not known."""
 
 
 class CompiledForm(ABC):
-    """Standard form (called the flat form) of the `active` rows of an evaluation form."""
+    """Program in standard form that is compiled from the `active` rows of an evaluation form."""
 
     form: StandardForm
-    """Program in standard form, for the solver."""
+    """The compiled program, for the solver."""
     active: Index
-    """Rows of the evaluation form in the flat form; rows in non-polyhedral cones, always present, may be left out."""
+    """Indices of the rows of the evaluation form that `form` contains.
+
+    Rows in non-polyhedral cones are always contained in `form`, whether or not they are listed here.
+    """
 
     @abstractmethod
     def recover(self, x: Vector, z: Vector | None) -> PrimalDualPoint:
-        """Return the point of the evaluation form that corresponds to a point (x, z) of the flat form."""
+        """Return the point of the evaluation form that corresponds to the columns x and multipliers z of `form`."""
 
-    def complete(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
-        """Return `point` with the components of functions that the flat form omits; None if it omits none.
+    def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
+        """Return `point` with the components of functions that the coordinates in `form` cannot represent.
 
-        `point` must have been recovered from `x`, the columns of the flat form.
+        Return None if there are no such components. `point` must be the result of `recover` for `x`, the columns of
+        `form`.
         """
         return None
 
-    def convert_inertia(self, flat_inertia: Inertia) -> Inertia | None:
-        """Return the inertia of the evaluation form's reduced Hessian from that of the flat form; None if unknown."""
-        return flat_inertia
+    def convert_inertia(self, form_inertia: Inertia) -> Inertia | None:
+        """Return the inertia of the evaluation form's reduced Hessian, given that of `form`; None if not known."""
+        return form_inertia
 
 
 def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowBlock]:
     """Return row blocks for the active rows, one per run of successive active rows of the same block.
 
-    The first block begins at row `start`. If a row of a non-polyhedral cone is active, all rows of the cone must be.
+    The first block begins at row `start`. If one row of a non-polyhedral cone is active, all rows of the cone must be
+    active.
     """
     block_of = np.searchsorted(form.starts, active, side="right") - 1
     cuts = np.flatnonzero(block_of[1:] != block_of[:-1]) + 1
@@ -70,8 +75,11 @@ def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowB
     return result
 
 
-def split_cones(form: EvaluationForm, active: Index) -> tuple[Index, list[int]]:
-    """Return the active rows in polyhedral cones, and the indices of all blocks in other cones, active or not."""
+def split_polyhedral_rows(form: EvaluationForm, active: Index) -> tuple[Index, list[int]]:
+    """Return (rows, blocks): the active rows in polyhedral cones, and the indices of all blocks in other cones.
+
+    These blocks are returned whether their rows are active or not.
+    """
     cones = [k for k, block in enumerate(form.blocks) if not block.cone.is_polyhedral]
     if not cones:
         return active, cones

@@ -1,7 +1,8 @@
 """Convexity of a quadratic objective, judged by the sum of its terms on the null space of the equalities.
 
-A function can have components that are orthogonal to all its points. In these directions only the weight of ||f||^2
-counts, so a negative weight makes the objective non-convex, whatever the sum is in coordinates.
+A function f can have a component that is orthogonal to the kernel functions of all its points. Along such a component,
+only the term with ||f||^2 changes. So the objective is not convex if ||f||^2 has a negative weight, whatever the
+eigenvalues of P are.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from milopt.declaration.programs.semidefinite import ROUNDING_PER_COLUMN, is_sem
 
 
 @dataclass(frozen=True)
-class Curvature:
+class ConvexityVerdict:
     """Verdict on the convexity of a quadratic objective."""
 
     convex: bool
     smallest: float
-    """Smallest eigenvalue on the null space of the equalities, or the most negative c of a term 1/2 c ||f||^2, if any.
+    """Smallest eigenvalue of the Hessian on the null space of the equalities.
 
-    It is 0 if the objective is convex, and NaN if it was not computed.
+    If ||f||^2 has a negative weight for a function f, it is the most negative c of the terms 1/2 c ||f||^2. It is 0 if
+    the objective is convex, and NaN if it was not computed.
     """
     terms: tuple[str, ...] = ()
-    """Descriptions of the terms that are not convex by themselves; their sum with the other terms may be convex."""
+    """Descriptions of the terms that are not convex by themselves; the sum of all terms may still be convex."""
 
     def reason(self) -> str:
         """Return one sentence that states why the objective is not convex."""
@@ -50,31 +52,31 @@ def nonconvex_terms(form: EvaluationForm) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def curvature(form: EvaluationForm, flat: StandardForm) -> Curvature:
-    """Judge the convexity of the objective on the null space of the equalities, over columns that are not fixed.
+def judge_convexity(form: EvaluationForm, primal: StandardForm) -> ConvexityVerdict:
+    """Judge whether the objective is convex on the null space of the equalities, over the columns that are not fixed.
 
-    `flat` is the form's primal form, used only if some term is not convex. Rounding errors are measured column by
-    column relative to the terms that add up to P, because the sum may be much smaller than the terms. So columns are
-    divided by the square roots of `diagonal_sizes` before eigenvalues are computed.
+    `primal` is the primal form of `form`; it is used only if some term is not convex. Rounding errors are measured,
+    column by column, relative to the terms that add up to P, because P may be much smaller than its terms. Therefore
+    the columns are divided by the square roots of `Quadratic.diagonal_sizes` before eigenvalues are computed.
     """
     terms = nonconvex_terms(form)
     if not terms:
-        return Curvature(True, 0.0)
+        return ConvexityVerdict(True, 0.0)
     steepest = min(form.objective.ridge, default=0.0)
     if steepest < 0.0:
-        return Curvature(False, steepest, terms)
-    free = np.flatnonzero(flat.lower < flat.upper)
-    P, equalities = flat.P.submatrix(free), flat.F[flat.rows_in(ZERO)][:, free].toarray()
-    sizes = flat.P.diagonal_sizes[free]
+        return ConvexityVerdict(False, steepest, terms)
+    free = np.flatnonzero(primal.lower < primal.upper)
+    P, equalities = primal.P.submatrix(free), primal.F[primal.rows_in(ZERO)][:, free].toarray()
+    sizes = primal.P.diagonal_sizes[free]
     unit = 1.0 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
     scaled = _restrict_to_subspace(unit[:, None] * P * unit, equalities * unit)
-    if smallest_eigenvalue(scaled) >= -ROUNDING_PER_COLUMN * flat.n:
-        return Curvature(True, 0.0, terms)
-    return Curvature(False, smallest_eigenvalue(_restrict_to_subspace(P, equalities)), terms)
+    if smallest_eigenvalue(scaled) >= -ROUNDING_PER_COLUMN * primal.n:
+        return ConvexityVerdict(True, 0.0, terms)
+    return ConvexityVerdict(False, smallest_eigenvalue(_restrict_to_subspace(P, equalities)), terms)
 
 
 def _restrict_to_subspace(P: Matrix, equalities: Matrix) -> Matrix:
-    """Return P restricted to {d : equalities d = 0}, in an orthonormal basis."""
+    """Return P restricted to the subspace {d : equalities @ d = 0}, in an orthonormal basis of the subspace."""
     from scipy.linalg import null_space
 
     if not equalities.size:

@@ -1,20 +1,26 @@
-"""Dual form: the flat form of the dual program, which needs kernel values only and has one column per primal row.
+"""Dual form: the dual program in standard form, which contains functions only through their kernel matrices.
 
-For  min 1/2 sum_f c_f ||f||^2 + p_f'f + 1/2 x'Wx + q'x   s.t.  A x + E f + g in K,  l <= x <= u  (c_f > 0)  the
-multipliers z in K* minimise
+For
+
+    min 1/2 sum_f c_f ||f||^2 + p_f'f + 1/2 x'Wx + q'x   s.t.  A x + E f + g in K,  l <= x <= u     (c_f > 0)
+
+the multipliers z in K*, one per row, minimise (f stands for the vector of its values at its points, except in ||f||)
 
     1/2 sum_f 1/c_f ||E_f'z - p_f||_K^2 + 1/2 ||A'z - q + r||_{W^-1}^2 + g'z - l'r+ + u'r-,   r = r+ - r-
 
-Here r+ >= 0 and r- >= 0 are the reduced costs of the bounds. Strictly convex columns are eliminated:
-x = W^-1 (A'z - q + r). A free linear column becomes the equality A_j'z = q_j. A linear column with one bound becomes an
-inequality, or a bound on z_i if it occurs in row i only. A linear column with both bounds keeps its reduced costs r+
-and r- as columns of the dual. The multipliers of the dual are the columns of the primal, and
-f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
+Here ||a||_K^2 = a'Ka with the kernel matrix K of the points of f, and r+ >= 0 and r- >= 0 are the reduced costs of the
+lower and upper bounds. Columns with curvature (W_jj is not 0) are eliminated:  x = W^-1 (A'z - q + r).  The other
+columns are linear, and their bounds decide what they become. A linear column j without bounds becomes the equality
+A_j'z = q_j. A linear column with one bound becomes an inequality, or a bound on z_i if the column occurs in row i only.
+A linear column with both bounds becomes the equality A_j'z + r+_j - r-_j = q_j, with r+_j and r-_j as columns of the
+dual. The multipliers of the dual give the values of the linear columns, and  f = sum_p ((E_f'z - p_f)/c_f)_p K(x_p, .).
 
 Without rows and bounds, both programs have the same stationary points, whatever the signs of W. Let Q be the Hessian of
-the dual and k the number of its equalities. Schur complements of one system give  negative(reduced Hessian of the
-primal) = negative(W) + positive(Q on the equalities) + k - (number of multipliers), where negative() and positive()
-count eigenvalues.
+the dual and k the number of its independent equalities. Two Schur complements of the same matrix give
+
+    negative(reduced Hessian of the primal) = negative(W) + positive(Q on the null space of the equalities) + k - m,
+
+where negative() and positive() count eigenvalues and m is the number of multipliers.
 """
 
 from __future__ import annotations
@@ -50,18 +56,18 @@ from milopt.errors import ConvexityError, UnsupportedError
 MAX_EIGENVALUE_POINTS = 2000
 """Largest number of points for which the smallest eigenvalue at a saddle point is computed.
 
-For more points, this would cost as much as the solution itself.
+For more points, computing the eigenvalue would take as long as solving the program.
 """
 
 MIN_DEFINITE_PIVOT = 1e-10
-"""Smallest pivot of a Cholesky factor, relative to the diagonal, for which a matrix counts as positive definite."""
+"""Smallest squared pivot of a Cholesky factor, relative to the diagonal entry, of a positive definite matrix."""
 
 
 def dual_unsupported_reason(form: EvaluationForm, stationary: bool = False) -> str | None:
-    """Return the reason why the dual form does not exist, or None if it exists.
+    """Return the reason why an evaluation form has no dual form, or None if it has one.
 
-    With `stationary`, the dual is only used to find stationary points, so the entries of diagonal weights may be
-    negative if there are no rows and no bounds.
+    If `stationary` is True, the dual is used only to find stationary points; the entries of diagonal weights may then
+    be negative, if there are no rows and no bounds.
     """
     for space, ridge in zip(form.spaces, form.objective.ridge, strict=True):
         if ridge <= 0:
@@ -80,8 +86,8 @@ def dual_unsupported_reason(form: EvaluationForm, stationary: bool = False) -> s
 class DualForm(CompiledForm):
     """Dual program of the `active` rows of an evaluation form (see the module docstring for r+ and r-).
 
-    Its columns are the multipliers of these rows and of the rows w = r that `separation` adds, then r+ and r- of some
-    primal columns.
+    The columns of the dual are the multipliers of these rows and of the rows r - w = 0 that `separate_squares` adds,
+    followed by r+ and r- of some primal columns.
     """
 
     def __init__(self, source: EvaluationForm, spaces: Sequence[KernelSpace], active: Index) -> None:
@@ -94,16 +100,16 @@ class DualForm(CompiledForm):
         self.primal = separate_squares(source, active)
         self._A = self.primal.rows.A.tocsc()
         self._transpose = from_parts(self._A.data, self._A.indices, self._A.indptr, self._A.shape[::-1])
-        self._classify()
+        self._classify_columns()
         self.form = self._standard_form()
 
     # -- from primal columns to dual rows and columns --------------------------------------------------------------
 
-    def _classify(self) -> None:
-        """Classify primal columns by their role in the dual.
+    def _classify_columns(self) -> None:
+        """Classify primal columns by what they become in the dual.
 
-        A column is eliminated, or becomes an equality, an inequality or a bound on a multiplier. Columns with curvature
-        or with two bounds also have a dual column r+ or r- for each finite bound.
+        Columns with curvature are eliminated; linear columns become an equality, an inequality or a bound on a
+        multiplier. Columns with curvature or with two bounds also have a dual column, r+ or r-, per finite bound.
         """
         s = self.primal
         low, high, linear = np.isfinite(s.lower), np.isfinite(s.upper), s.is_linear
@@ -111,8 +117,8 @@ class DualForm(CompiledForm):
         self._lower_columns = np.flatnonzero(low & (~linear | both))
         self._upper_columns = np.flatnonzero(high & (~linear | both))
         one_sided = linear & (low ^ high)
-        # A linear column with one bound that occurs in a single row i becomes a bound on the multiplier z_i. A second
-        # such column of the same row i becomes an inequality of the dual.
+        # A linear column that has one bound and occurs in a single row i becomes a bound on the multiplier z_i. Further
+        # columns of this kind in the same row i become inequalities of the dual.
         alone = np.flatnonzero(one_sided & (np.diff(self._A.indptr) == 1))
         row = self._A.indices[self._A.indptr[alone]]
         _, first = np.unique(row, return_index=True)
@@ -124,14 +130,14 @@ class DualForm(CompiledForm):
         self._equality = linear & ((low & high) | (~low & ~high))
 
     @property
-    def _rows(self) -> int:
-        """Number of primal rows (including rows w = r), which is the number of multipliers."""
+    def _row_count(self) -> int:
+        """Number of primal rows (including the rows r - w = 0), which is the number of multipliers."""
         return self.primal.rows.count
 
     @property
-    def _width(self) -> int:
+    def _column_count(self) -> int:
         """Number of columns of the dual."""
-        return int(self._rows + self._lower_columns.size + self._upper_columns.size)
+        return int(self._row_count + self._lower_columns.size + self._upper_columns.size)
 
     def _standard_form(self) -> StandardForm:
         """Return the dual program in standard form."""
@@ -145,14 +151,14 @@ class DualForm(CompiledForm):
         lower, upper = self._bounds()
         return StandardForm(
             name=f"{self.source.name} (dual)",
-            P=Quadratic(self._width, pieces),
+            P=Quadratic(self._column_count, pieces),
             q=q + linear,
             constant=constant - float(at @ s.q) - s.constant,
             F=F,
             g=g,
             lower=lower,
             upper=upper,
-            integer=np.zeros(self._width, dtype=bool),
+            integer=np.zeros(self._column_count, dtype=bool),
             columns=self._columns(),
             rows=blocks,
             maximize=not self.source.maximize,
@@ -160,10 +166,10 @@ class DualForm(CompiledForm):
         )
 
     def _bounds(self) -> tuple[Vector, Vector]:
-        """Return the bounds of the columns of the dual."""
+        """Return (lower, upper), the bounds of the columns of the dual."""
         s = self.primal
         lower = np.where(s.equality, -np.inf, 0.0)
-        upper = np.full(self._rows, np.inf)
+        upper = np.full(self._row_count, np.inf)
         entry = self._A.data[self._A.indptr[self._bounding]]
         limit = s.q[self._bounding] / entry
         # x_j >= l gives q_j - a z_i >= 0, and x_j <= u gives a z_i - q_j >= 0.
@@ -171,57 +177,63 @@ class DualForm(CompiledForm):
         row = self._bounded_row
         upper[row[above]] = limit[above]
         lower[row[~above]] = np.maximum(lower[row[~above]], limit[~above])
-        extra = self._width - self._rows
+        extra = self._column_count - self._row_count
         return np.concatenate([lower, np.zeros(extra)]), np.concatenate([upper, np.full(extra, np.inf)])
 
     def _quadratic_objective_parts(self) -> tuple[tuple[Piece, ...], Vector, float]:
-        """Return the quadratic pieces, linear part and constant that kernel norms and eliminated columns contribute."""
+        """Return (pieces, linear, constant): what kernel norms and eliminated columns add to the objective of the dual.
+
+        `pieces` add to its quadratic form P, `linear` to its vector q.
+        """
         s, o = self.primal, self.source.objective
         pieces: list[Piece] = []
-        linear, constant = np.zeros(self._width), 0.0
+        linear, constant = np.zeros(self._column_count), 0.0
         own_rows = s.rows.count == self.active.size
         for k, (space, e, p, ridge) in enumerate(zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)):
             met = p != 0.0
             met[e.indices] = True
             used = np.flatnonzero(met)
             if own_rows and used.size > e.shape[0] and not p.any():
-                unit = selection_matrix(np.arange(e.shape[0]), self._width)
+                unit = selection_matrix(np.arange(e.shape[0]), self._column_count)
                 product = space.combination_gram(self.source.rows.E[k], self.active)
-                _check_kernel(space, product)
+                _check_kernel_semidefinite(space, product)
                 pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
             elif used.size:
                 square = space.symmetric_gram(used)
-                _check_kernel(space, square.gram)
+                _check_kernel_semidefinite(space, square.gram)
                 weight = square.gram if ridge == 1 else square.gram / ridge
-                pieces.append(Piece(widen(_used_columns(e, square.points), self._width), weight))
+                pieces.append(Piece(widen(_transpose_used_columns(e, square.points), self._column_count), weight))
                 if p.any():
                     target = weight @ p[square.points]
                     linear -= transpose(pieces[-1].rows) @ target
                     constant += 0.5 * float(p[square.points] @ target)
         for group in s.groups:
             pieces.append(Piece(self._dual_rows(group.columns), group.inverse))
-            target = group.times(s.q[group.columns])
+            target = group.apply_inverse(s.q[group.columns])
             linear -= transpose(pieces[-1].rows) @ target
             constant += 0.5 * float(s.q[group.columns] @ target)
         return tuple(pieces), linear, constant
 
     def _dual_rows(self, columns: Index) -> sp.csr_array:
-        """Return the rows A_j'z + r+_j - r-_j of some primal columns, over the columns of the dual."""
-        main = widen(take_rows(self._transpose, columns), self._width)
+        """Return the rows A_j'z + r+_j - r-_j, one per primal column j in `columns`, over the columns of the dual."""
+        main = widen(take_rows(self._transpose, columns), self._column_count)
         if not self._lower_columns.size and not self._upper_columns.size:
             return main
         low, high = np.searchsorted(self._lower_columns, columns), np.searchsorted(self._upper_columns, columns)
         has_low, has_high = np.isin(columns, self._lower_columns), np.isin(columns, self._upper_columns)
-        at = np.concatenate([self._rows + low[has_low], self._rows + self._lower_columns.size + high[has_high]])
+        at = np.concatenate(
+            [self._row_count + low[has_low], self._row_count + self._lower_columns.size + high[has_high]]
+        )
         data = np.concatenate([np.ones(has_low.sum()), -np.ones(has_high.sum())])
         place = np.concatenate([np.flatnonzero(has_low), np.flatnonzero(has_high)])
-        extra = sp.csr_array((data, (place, at)), shape=(columns.size, self._width))
+        extra = sp.csr_array((data, (place, at)), shape=(columns.size, self._column_count))
         return sp.csr_array(main + extra)
 
     def _constraints(self) -> tuple[tuple[RowBlock, ...], sp.csr_array, Vector]:
-        """Return the rows q_j - A_j'z - r+_j + r-_j in {0} or R+ of linear columns j, as (blocks, F, g).
+        """Return (blocks, F, g) of the rows of the dual: q_j - A_j'z - r+_j + r-_j = 0 or >= 0 for linear columns j.
 
-        Rows of columns with an upper bound only are negated. `_row_columns` is set to the column j of each row.
+        The rows of columns that have only an upper bound are negated. As a side effect, `_row_columns` is set to the
+        column j of each row.
         """
         s = self.primal
         blocks: list[RowBlock] = []
@@ -239,64 +251,68 @@ class DualForm(CompiledForm):
         self._row_columns = np.concatenate(chosen)
         index = self._row_columns
         sign = np.where(self._inequality[index] & ~np.isfinite(s.lower[index]), -1.0, 1.0)
-        F = scale_rows(self._dual_rows(index), -sign) if index.size else zeros(0, self._width)
+        F = scale_rows(self._dual_rows(index), -sign) if index.size else zeros(0, self._column_count)
         return tuple(blocks), F, sign * s.q[index]
 
     def _columns(self) -> tuple[ColumnBlock, ...]:
         """Return the column blocks of the dual."""
-        middle = self._rows + self._lower_columns.size
-        bounds = (ColumnBlock("lower", self._rows, middle), ColumnBlock("upper", middle, self._width))
+        middle = self._row_count + self._lower_columns.size
+        bounds = (ColumnBlock("lower", self._row_count, middle), ColumnBlock("upper", middle, self._column_count))
         return (*self.primal.row_columns, *(block for block in bounds if block.size))
 
     # -- from dual points to primal points -------------------------------------------------------------------------
 
     def recover(self, x: Vector, z: Vector | None) -> PrimalDualPoint:
-        """Return the primal point of a point (x, z) of the dual.
+        """Return the primal point that corresponds to a point (x, z) of the dual.
 
-        The columns x of the dual are the multipliers of the primal, from which f and the eliminated columns follow. The
-        multipliers z of the dual give the linear columns of the primal, which are 0 if `z` is None.
+        The first columns x of the dual are the multipliers of the primal; the functions f and the eliminated columns
+        are computed from x. The linear columns of the primal are computed from the multipliers z of the dual; they are
+        0 if `z` is None.
         """
         s, o = self.primal, self.source.objective
-        multipliers = x[: self._rows]
+        multipliers = x[: self._row_count]
         coefficients = tuple(
             np.asarray(transpose(e) @ multipliers - p) / ridge
             for e, p, ridge in zip(s.rows.E, o.p, o.ridge, strict=True)
         )
         primal = np.zeros(s.n)
         for group in s.groups:
-            primal[group.columns] = group.times(self._dual_rows(group.columns) @ x - s.q[group.columns])
+            primal[group.columns] = group.apply_inverse(self._dual_rows(group.columns) @ x - s.q[group.columns])
         if z is not None:
-            self._recover_linear(primal, x, z, s)
+            self._recover_linear_columns(primal, x, z, s)
         full = np.zeros(self.source.rows.count)
         full[self.active] = multipliers[: self.active.size]
         return PrimalDualPoint(primal[: self.source.n], coefficients, full)
 
-    def convert_inertia(self, flat_inertia: Inertia) -> Inertia | None:
-        """Return the inertia of the primal's reduced Hessian (see the module docstring); None if there are rows.
+    def convert_inertia(self, form_inertia: Inertia) -> Inertia | None:
+        """Return the inertia of the primal's reduced Hessian, given that of the dual (see the module docstring).
 
-        Dependent rows would change the count.
+        Return None if the primal has rows, because linearly dependent rows would change the count.
         """
         s, form = self.primal, self.source
         if form.rows.count:
             return None
-        count = self._rows
-        equalities = count - flat_inertia.positive - flat_inertia.zero - flat_inertia.negative
+        count = self._row_count
+        equalities = count - form_inertia.positive - form_inertia.zero - form_inertia.negative
         negative = (
-            sum(_count_negative(group.inverse) for group in s.groups) + flat_inertia.positive + equalities - count
+            sum(_count_negative_weights(group.inverse) for group in s.groups)
+            + form_inertia.positive
+            + equalities
+            - count
         )
-        zero = flat_inertia.zero + int(self._equality.sum()) - equalities
+        zero = form_inertia.zero + int(self._equality.sum()) - equalities
         size = sum(space.count for space in self.spaces) + form.n
         small = negative and sum(space.count for space in self.spaces) <= MAX_EIGENVALUE_POINTS
         smallest = smallest_curvature(form, self.spaces) if small else None
         return Inertia(size - zero - negative, zero, negative, smallest)
 
-    def _recover_linear(self, primal: Vector, x: Vector, z: Vector, s: SeparableProgram) -> None:
-        """Set the values of linear columns in `primal`, in place, from a point (x, z) of the dual."""
+    def _recover_linear_columns(self, primal: Vector, x: Vector, z: Vector, s: SeparableProgram) -> None:
+        """Set the entries of `primal` that are linear columns of `s`, in place, from a point (x, z) of the dual."""
         index = self._row_columns
         has_lower = np.isfinite(s.lower[index])
         moved = np.where(has_lower, s.lower[index] + z, s.upper[index] - z)
         primal[index] = np.where(self._equality[index], z, moved)
-        # The reduced cost of a multiplier z_i that column j bounds, divided by -A_ij, is x_j minus its bound.
+        # If column j became a bound on z_i, then x_j minus its own bound is the reduced cost of z_i divided by -A_ij.
         j, i = self._bounding, self._bounded_row
         if not j.size:
             return
@@ -307,17 +323,17 @@ class DualForm(CompiledForm):
         primal[j] = base + np.where(low, np.maximum(distance, 0.0), np.minimum(distance, 0.0))
 
 
-def _used_columns(matrix: sp.csr_array, used: Index) -> sp.csr_array:
-    """Return the transpose of a matrix with only its columns `used` (ascending); all other columns must be zero."""
+def _transpose_used_columns(matrix: sp.csr_array, used: Index) -> sp.csr_array:
+    """Return the transpose of the columns `used` (ascending) of a matrix; all its other columns must be zero."""
     shape = (matrix.shape[0], used.size)
     kept = from_parts(matrix.data, np.searchsorted(used, matrix.indices), matrix.indptr, shape)
     return transpose(kept).tocsr()
 
 
-def _check_kernel(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:
-    """Raise an error if a Gram matrix has a negative eigenvalue beyond rounding.
+def _check_kernel_semidefinite(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:
+    """Raise a `ConvexityError` if a Gram matrix has a negative eigenvalue that is not a rounding error.
 
-    Kernels that guarantee positive semidefinite Gram matrices are not checked.
+    Gram matrices of kernels that guarantee positive semidefinite Gram matrices are not checked.
     """
     if not space.is_known_semidefinite and not is_semidefinite(gram):
         smallest = float(np.linalg.eigvalsh(gram)[0])
@@ -326,20 +342,20 @@ def _check_kernel(space: KernelSpace, gram: npt.NDArray[np.float64]) -> None:
 
 
 def _is_invertible(weight: npt.NDArray[np.float64]) -> bool:
-    """Return True if a diagonal weight has no zero, or if a matrix weight is positive definite."""
+    """Return True if a diagonal weight has no zero entry, or if a matrix weight is positive definite."""
     return bool(weight.all()) if weight.ndim == 1 else _is_definite(weight)
 
 
-def _count_negative(inverse: npt.NDArray[np.float64]) -> int:
-    """Return the number of negative entries of a diagonal weight; a matrix weight is positive definite and has none."""
+def _count_negative_weights(inverse: npt.NDArray[np.float64]) -> int:
+    """Return the number of negative eigenvalues of a weight, given its inverse; 0 for a matrix, which is definite."""
     return int((inverse < 0).sum()) if inverse.ndim == 1 else 0
 
 
 def _is_definite(weight: npt.NDArray[np.float64]) -> bool:
-    """Return True if a weight is positive definite beyond rounding, so that it can be inverted.
+    """Return True if a weight is positive definite, by more than rounding errors, so that it can be inverted.
 
-    A singular matrix may have a Cholesky factor, with a last pivot of rounding errors. The pivots are therefore
-    compared with the diagonal, column by column.
+    The Cholesky factorisation of a singular matrix may succeed, with a last pivot that consists of rounding errors.
+    Therefore each squared pivot is compared with its diagonal entry.
     """
     if weight.ndim == 1:
         return bool((weight > 0).all())

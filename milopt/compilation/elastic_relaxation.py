@@ -1,16 +1,18 @@
-"""Elastic relaxation of a program in standard form, which decides whether the program has a feasible point.
+"""Elastic relaxation of a program in standard form, whose solution can show whether the program has a feasible point.
 
     min  sum of e   s.t.   F x + g + D e in K,   lower <= x <= upper,   e >= 0
 
-D adds e_k times an interior point of a cone to its rows (the point is 1 for an inequality), and e_k or -e_k to
-equations. The program is stated in units that give all rows and columns about the same size (`scaling`). It always has
-a feasible point. Its multipliers z lie in K*, so z'(F x + g) >= 0 at every feasible x. Hence z proves that there is no
-feasible point (Farkas) if
+This program is called the elastic form. To the rows of each cone, D adds e_k times an interior point of the cone (the
+number 1 for an inequality); to each equation, D adds e_k - e_l. The elastic form always has a feasible point. It is
+stated in units that give all rows and columns about the same size (`scaling`). Its multipliers z lie in K*, so
+z'(F x + g) >= 0 at every feasible point x of the program. Hence z proves that the program has no feasible point
+(Farkas' lemma) if
 
     margin = -( g'z + max of z'F x over the bounds )  >  0.
 
-If z'F is not exactly 0 on a column without a bound on that side, the margin only excludes points up to a certain size;
-`ElasticRelaxation` requires that this size is at least `MIN_EXCLUDED_SIZE` in scaled units.
+If a column has no bound on the side where its entry of z'F would require one, the maximum is infinite. An entry that
+is not exactly 0 because of rounding is therefore left out, and the margin then excludes only points up to a certain
+size; `ElasticRelaxation` requires that this size is at least `MIN_EXCLUDED_SIZE` in scaled units.
 """
 
 from __future__ import annotations
@@ -30,15 +32,18 @@ from milopt.declaration.programs.sparse import absolute, selection_matrix
 from milopt.errors import UnsupportedError
 
 MIN_EXCLUDED_SIZE = 1e8
-"""Size, in scaled units, up to which a Farkas vector must exclude all points."""
+"""A Farkas vector must exclude all feasible points of at most this size, in scaled units."""
 CANCELLATION_TOLERANCE = 1e-9
-"""Smallest margin that counts, relative to the sum of its absolute terms."""
+"""Smallest margin of a proof, relative to the sum of the absolute terms of the margin."""
 FEASIBILITY_TOLERANCE = 1e-7
 """Largest violation of a row at a feasible point, in scaled units, relative to 1 + |g|."""
 ROUNDING_TOLERANCE = 1e-11
-"""Largest violation of a row at a feasible point relative to the terms of the row, for rows with large terms."""
+"""Largest violation of a row at a feasible point, relative to the sum of the absolute terms of the row.
+
+A row holds if its violation is within this tolerance or within `FEASIBILITY_TOLERANCE`.
+"""
 MIN_REPORTED_SHARE = 1e-6
-"""Smallest share of all violations for which a block is named in a message."""
+"""Smallest share of the total violation for which a block is named in a message."""
 
 
 class ElasticRelaxation:
@@ -60,17 +65,17 @@ class ElasticRelaxation:
             lower=form.lower / (column * self._unit),
             upper=form.upper / (column * self._unit),
         )
-        self.form = self._elastic()
+        self.form = self._elastic_form()
 
     @property
     def unrelaxed_form(self) -> StandardForm:
-        """Constraints of the program in scaled units, without relaxation and without an objective."""
+        """Program in scaled units, without relaxation and without its objective."""
         return self._scaled
 
-    def is_infeasible(self, z: Vector | None) -> bool:
+    def proves_infeasibility(self, z: Vector | None) -> bool:
         """Return True if the multipliers `z` of the elastic form prove that the program has no feasible point.
 
-        `z` is moved into K* first. The result is False if `z` is None, not finite or of another size.
+        `z` is first moved into K*. The result is False if `z` is None, is not finite or has a wrong size.
         """
         form = self._scaled
         if z is None or z.size != form.m or not np.isfinite(z).all():
@@ -86,11 +91,11 @@ class ElasticRelaxation:
             margin > CANCELLATION_TOLERANCE * float(np.abs(terms).sum()) and margin > MIN_EXCLUDED_SIZE * unbounded_part
         )
 
-    def is_feasible(self, x: Vector | None) -> bool:
-        """Return True if a point of the elastic or unrelaxed form satisfies the program's rows without relaxation.
+    def proves_feasibility(self, x: Vector | None) -> bool:
+        """Return True if a point of the elastic or of the unrelaxed form satisfies the rows of the program.
 
-        The point is moved into the bounds and its integer columns are rounded first. The result is False if `x` is
-        None, not finite or of another size.
+        The point is first moved into the bounds, and its integer columns are rounded. The relaxation e is ignored. The
+        result is False if `x` is None, is not finite or has a wrong size.
         """
         form = self._scaled
         if x is None or x.size not in (form.n, self.form.n) or not np.isfinite(x).all():
@@ -102,17 +107,17 @@ class ElasticRelaxation:
         return bool((wrong <= np.maximum(FEASIBILITY_TOLERANCE * (1.0 + offsets), ROUNDING_TOLERANCE * terms)).all())
 
     def unscaled_multipliers(self, z: Vector) -> Vector:
-        """Return the Farkas vector `z`, moved into K*, in the units of the program's rows."""
+        """Return the Farkas vector `z`, moved into K*, in the original units of the program's rows."""
         return _move_into_dual_cone(self._scaled, z) * self._row
 
     def unscaled_point(self, x: Vector) -> Vector:
-        """Return a point of the elastic form, without the columns e, in the units of the program."""
+        """Return a point of the elastic form, without the columns e, in the original units of the program."""
         return x[: self._scaled.n] * self._column * self._unit
 
     def describe_violations(self, x: Vector | None) -> str:
-        """Return text that names the blocks that a point of the elastic form violates, each with its total violation.
+        """Return text with the blocks of rows that a point of the elastic form violates, and their violations.
 
-        The largest violation comes first. The text is empty if there is no point or no violation.
+        The block with the largest total violation comes first. The text is empty if there is no point or no violation.
         """
         if x is None or x.size != self.form.n or not np.isfinite(x).all():
             return ""
@@ -126,8 +131,8 @@ class ElasticRelaxation:
                 worst[block.name] = worst.get(block.name, 0.0) + size
         return ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
 
-    def _elastic(self) -> StandardForm:
-        """Return the elastic form: one more column per inequality and per cone, and two more columns per equation."""
+    def _elastic_form(self) -> StandardForm:
+        """Return the elastic form: with one more column per inequality and per cone, and two more per equation."""
         form = self._scaled
         extra = _elastic_columns(form)
         count = extra.shape[1]
@@ -144,7 +149,7 @@ class ElasticRelaxation:
 
 
 def _elastic_columns(form: StandardForm) -> sp.csr_array:
-    """Return the matrix D of the module docstring: columns for inequalities, then other cones, then equations."""
+    """Return the matrix D of the module docstring: columns for inequalities, for other cones, and for equations."""
     equal, above = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
     columns = [selection_matrix(above, form.m)]
     for block in form.conic:
@@ -160,7 +165,7 @@ def _elastic_columns(form: StandardForm) -> sp.csr_array:
 
 
 def _interior_point(cone: Cone, size: int) -> Vector:
-    """Return an interior point of a cone with `size` rows, or raise an error if the cone has none."""
+    """Return an interior point of a cone with `size` rows, or raise `UnsupportedError` if the cone has none."""
     point = cone.interior(size)
     if point is None:
         raise UnsupportedError(f"Rows in {cone.display_name}s have no relaxation: the cone has no interior point.")
@@ -168,10 +173,11 @@ def _interior_point(cone: Cone, size: int) -> Vector:
 
 
 def _point_unit(form: StandardForm, row: Vector, column: Vector) -> float:
-    """Return the unit in which points are measured.
+    """Return the unit in which points are measured, given the units `row` and `column` of rows and columns.
 
-    It is the power of two nearest to the geometric mean of the smallest and the largest absolute offset or bound in
-    scaled units, without 0 and infinity. It is 1 if there are none, or if a column is integer.
+    The unit is the power of two nearest to the geometric mean of the smallest and the largest absolute value among
+    offsets and bounds in scaled units, without 0 and infinity. It is 1 if there are no such values, or if a column is
+    integer.
     """
     if form.integer.any():
         return 1.0

@@ -1,7 +1,10 @@
-"""The side of each entry of an atom: needed from above (its convex side), or from below (its other side).
+"""The side from which each entry of an atom is needed: from above (an upper bound) or from below (a lower bound).
 
-An expression is estimated in a direction: +1, from above, for a minimised objective; -1, from below, for the rows of
-`expression >= 0`. An entry of an atom with coefficient c is needed from above if c times the direction is positive.
+Atoms are convex, except indefinite quadratic forms, which only objectives may contain. Where an entry is needed from
+above (called its convex side), the program stays convex if the atom is replaced by its epigraph; where it is needed
+from below (its other side), a minorant must replace the atom. An expression is estimated in a direction: +1, from
+above, for a minimised objective; -1, from below, for the rows of `expression >= 0`. An entry with coefficient c is
+needed from above if c times the direction is positive, and from below if it is negative.
 """
 
 from __future__ import annotations
@@ -19,42 +22,43 @@ from milopt.declaration.programs.sparse import from_parts, have_same_pattern, ro
 from milopt.errors import DeclarationError
 
 OBJECTIVE = "objective"
-"""Name of the objective in `AtomSides.where`."""
+"""Value of `AtomSides.where` for the objective."""
 ABOVE, BELOW = 1, -1
-"""The two directions in which an expression can be estimated."""
+"""The two sides from which an atom can be needed, which are also the directions of estimates."""
 
 
 @dataclass(frozen=True)
 class SplitCoefficient:
-    """Coefficient of an atom, split by the sides of the atom's entries (needed from above or below).
+    """Coefficient matrix of an atom, split by the sides of the atom's entries (needed from above or below).
 
-    Zeros that are stored in the coefficient are kept.
+    Zeros that are stored in the sparse matrix of the coefficient stay stored.
     """
 
     above: sp.csr_array
-    """Entries of the coefficient at atom entries that are needed from above."""
+    """Part of the matrix that multiplies entries of the atom that are needed from above."""
     below: sp.csr_array
-    """Entries of the coefficient at atom entries that are needed from below."""
+    """Part of the matrix that multiplies entries of the atom that are needed from below."""
 
 
 def split_by_side(atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]) -> SplitCoefficient:
     """Split the coefficient of an atom into the entries needed from above and those needed from below.
 
-    `direction`: +1 if the expression is estimated from above, -1 from below; one number for all rows or one per row. In
-    rows with direction 0, no entry is needed.
+    `direction` is +1 if the expression is estimated from above and -1 if it is estimated from below: one number for all
+    rows, or one per row. In rows with direction 0, no entry is needed, so they are zero in both parts.
     """
     signs = signs_of(atom, coefficient)
-    # An entry whose parameter is zero now is stored anyway, so that the parameter can change without a rebuild.
+    # Store an entry even if its parameter is zero at present, so that the parameter can change without a rebuild.
     entries = from_parts(_values_at_pattern(coefficient.value(), signs), signs.indices, signs.indptr, signs.shape)
     turned = signs.data * np.repeat(np.broadcast_to(direction, signs.shape[0]), row_lengths(signs))
     return SplitCoefficient(keep_entries(entries, turned > 0), keep_entries(entries, turned < 0))
 
 
 def signs_of(atom: Atom, coefficient: Coefficient) -> sp.csr_array:
-    """Return the sign of every entry of a coefficient that can be non-zero.
+    """Return the signs (+1 or -1) of a coefficient as a sparse matrix that stores every entry that can be non-zero.
 
-    The side of a maximum must not change with a parameter, so for a maximum an undeclared sign of a parameter is an
-    error. For other atoms, the present values of parameters are used if the signs are not declared.
+    The side of a maximum must not change with a parameter, so the coefficient of a maximum may only contain parameters
+    with a declared sign; otherwise a `DeclarationError` is raised. For other atoms, the present values of parameters
+    are used if the signs are not declared.
     """
     try:
         return coefficient.signs
@@ -75,9 +79,9 @@ class AtomSides:
     """Name of the constraint block, or "objective"."""
     atom: Atom
     convex: npt.NDArray[np.intp]
-    """Entries on the convex side, which become rows of the epigraph."""
+    """Entries that are needed from above (convex side), which become rows of the epigraph."""
     witness: npt.NDArray[np.intp]
-    """Entries on the other side, each of which needs a minorant (for a maximum, its value at a witness)."""
+    """Entries that are needed from below (other side), which need a minorant (of a maximum: the value at a witness)."""
     dropped: npt.NDArray[np.intp]
     """Entries on neither side: their coefficient is zero, or they occur only in unused entries of an outer atom."""
 
@@ -94,7 +98,7 @@ def keep_entries(matrix: sp.csr_array, keep: npt.NDArray[np.bool_]) -> sp.csr_ar
 
 
 def _values_at_pattern(values: sp.csr_array, pattern: sp.csr_array) -> Vector:
-    """Return the values of a matrix at the stored entries of `pattern`, a matrix of the same shape."""
+    """Return the values of a matrix at the positions that `pattern`, a matrix of the same shape, stores."""
     if have_same_pattern(values, pattern):
         return values.data
     places = pattern.tocoo().coords

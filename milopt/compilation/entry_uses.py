@@ -1,7 +1,6 @@
-"""Uses of atom entries that are needed from above: in a single declared row, or in several places of a program.
+"""Where a program uses each atom entry that is needed from above: in a single declared row, or in several places.
 
-The epigraph of an entry that is used in a single row is written into that row. Any other entry gets an auxiliary
-column.
+If an entry is used in a single row, its epigraph is written into that row. Any other entry gets an auxiliary column.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from milopt.compilation.stand_ins import OtherSideStandIns
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
 
-Entries = npt.NDArray[np.integer[Any]]
+EntryIndices = npt.NDArray[np.integer[Any]]
 """Indices of entries of an atom."""
 
 
 class EntryUses:
-    """Uses of the entries of one atom where they are needed from above (on its convex side)."""
+    """Uses of the entries of one atom in which the entries are needed from above."""
 
     def __init__(self, size: int) -> None:
         self.rows = np.zeros(size, dtype=np.intp)
@@ -30,35 +29,38 @@ class EntryUses:
         self.elsewhere = np.zeros(size, dtype=bool)
         """Per entry, True if it is used in the objective or inside another atom."""
 
-    def are_in_one_row(self, entries: Entries) -> npt.NDArray[np.bool_]:
-        """Return, per entry, whether it is used in at most one declared row and nowhere else."""
+    def are_in_one_row(self, entries: EntryIndices) -> npt.NDArray[np.bool_]:
+        """Return, per given entry, True if it is used in at most one declared row and nowhere else."""
         return (self.rows[entries] <= 1) & ~self.elsewhere[entries]
 
 
-def entry_uses(program: Program, other_side: OtherSideStandIns) -> dict[Atom, EntryUses]:
-    """Return the uses of the entries of every atom of a program; all entries of inner atoms count as used elsewhere."""
+def find_entry_uses(program: Program, other_side: OtherSideStandIns) -> dict[Atom, EntryUses]:
+    """Return the uses of the entries of every atom of a program.
+
+    All entries of atoms inside other atoms count as used elsewhere.
+    """
     uses: dict[Atom, EntryUses] = {}
     for leaf, coefficient in program.minimized_objective().terms:
         if isinstance(leaf, Atom):
             above = other_side.split_by_side(leaf, coefficient, ABOVE).above
-            _uses_of(leaf, uses).elsewhere[above.indices] = True
+            _get_or_create_uses(leaf, uses).elsewhere[above.indices] = True
             _mark_inner_atoms(leaf, uses)
     for constraint in program.constraints.values():
         for leaf, coefficient in constraint.expression.terms:
             if isinstance(leaf, Atom):
                 above = other_side.split_by_side(leaf, coefficient, BELOW).above
-                _uses_of(leaf, uses).rows += np.bincount(above.indices, minlength=leaf.size)
+                _get_or_create_uses(leaf, uses).rows += np.bincount(above.indices, minlength=leaf.size)
                 _mark_inner_atoms(leaf, uses)
     return uses
 
 
 def _mark_inner_atoms(atom: Atom, uses: dict[Atom, EntryUses]) -> None:
-    """Mark all entries of the atoms inside an atom as used elsewhere."""
+    """Mark all entries of the atoms in the argument of an atom as used elsewhere."""
     if atom.function is None:
         for child in atoms_of(atom.argument):
-            _uses_of(child, uses).elsewhere[:] = True
+            _get_or_create_uses(child, uses).elsewhere[:] = True
 
 
-def _uses_of(atom: Atom, uses: dict[Atom, EntryUses]) -> EntryUses:
-    """Return the uses of an atom, creating them if necessary."""
+def _get_or_create_uses(atom: Atom, uses: dict[Atom, EntryUses]) -> EntryUses:
+    """Return the uses of an atom from `uses`, after adding an entry without uses if the atom is missing."""
     return uses.setdefault(atom, EntryUses(atom.size))

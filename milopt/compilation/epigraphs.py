@@ -1,7 +1,7 @@
-"""Epigraphs t >= atom: with auxiliary columns t and rows of their own, or inside declared rows, whose rest is then t.
+"""Epigraphs t >= atom, either with auxiliary columns t and auxiliary rows, or written into declared rows.
 
-An entry of an atom that is used in one row only is written into that row: `rest - atom >= 0` becomes the epigraph with
-t = rest. Any other entry gets one column, however many rows use it.
+If an entry of an atom is used in a single declared row `rest - atom >= 0`, where the rest is affine, its epigraph with
+t = rest replaces that row. Any other entry gets one auxiliary column t, however many rows use the entry.
 """
 
 from __future__ import annotations
@@ -23,35 +23,38 @@ from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_lengths, scale_rows
 
 ArgumentRows = Callable[[Atom, Index], Rows]
-"""Function (atom, index) that returns the rows of the entries `index` of the atom's argument, for t >= atom."""
+"""Function (atom, index) that returns the affine rows of the entries `index` of the atom's argument.
+
+The atom is needed from above.
+"""
 
 
 @dataclass
 class LoweredEpigraph:
-    """Some entries of an atom, and their epigraph as it occurs in the lowered program."""
+    """Epigraph of some entries of an atom, as it occurs in the lowered program."""
 
     atom: Atom
     entries: Index
     """Entries of the atom."""
     runs: Segments
-    """Runs of the argument (consecutive entries) on which these entries depend."""
+    """Runs (groups of consecutive entries) of the argument; entry k of `entries` depends on run k."""
     index: Index
-    """Entries of the argument that the runs contain."""
+    """Entries of the argument that are in the runs."""
     template: Template
     _: KW_ONLY
     blocks: list[LoweredBlock] = field(default_factory=list)
-    """Rows of the epigraph, one block per part of the template; empty if they are rows of a declared block."""
+    """Rows of the epigraph, one block per part of the template; empty if the epigraph is in a declared block."""
     name: str = ""
     columns: Index | None = None
-    """Auxiliary columns t; None if the rest of a declared row is t."""
+    """Auxiliary columns t; None if the rest of a declared row serves as t."""
     new: tuple[Index, ...] = ()
-    """Further auxiliary columns of the epigraph, one array per block of new columns in the template."""
+    """Further auxiliary columns of the epigraph, one array per entry of `Template.new`."""
     rows: tuple[Index, ...] | None = None
-    """Per part of the template, the positions of its rows in the declared block; None for all rows in order."""
+    """Per part of the template, the positions of its rows in the declared block; None if these are 0, 1, 2, ..."""
 
 
 class Epigraphs:
-    """Auxiliary columns t for the atoms of one program, and their rows t >= atom."""
+    """Epigraphs of the atoms of one program that have auxiliary columns t, and templates of all epigraphs."""
 
     def __init__(self, linear: AffineLowering, argument_rows: ArgumentRows) -> None:
         self.affine = linear
@@ -62,32 +65,36 @@ class Epigraphs:
 
     @property
     def blocks(self) -> list[LoweredBlock]:
-        """Rows t >= atom of all auxiliary columns t."""
+        """Rows of the epigraphs t >= atom of all auxiliary columns t."""
         return [block for epigraph in self.lowered for block in epigraph.blocks]
 
-    def refresh(self, has_changed: Callable[[Atom], bool]) -> list[str]:
-        """Compute the rows of auxiliary columns again if `has_changed(atom)`, and return the names of their blocks."""
+    def refresh_blocks(self, has_changed: Callable[[Atom], bool]) -> list[str]:
+        """Compute the auxiliary rows again of all atoms with `has_changed(atom)`; return the names of their blocks."""
         changed = [epigraph for epigraph in self.lowered if has_changed(epigraph.atom)]
         for epigraph in changed:
-            epigraph.blocks = self._blocks(epigraph)
+            epigraph.blocks = self._epigraph_blocks(epigraph)
         return [block.name for epigraph in changed for block in epigraph.blocks]
 
     def add_with_columns(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Return rows + coefficient @ t, with auxiliary columns t in place of the entries of the atom.
+        """Return rows + coefficient @ t, where the auxiliary columns t stand for the entries of the atom.
 
-        Entries without an auxiliary column get one.
+        Entries that have no auxiliary column yet get one.
         """
         if not coefficient.nnz:
             return rows
         columns = self._columns_of(atom, np.unique(coefficient.indices).astype(np.intp))
         shape = (coefficient.shape[0], self.affine.width)
-        # Columns are numbered in the order in which entries got them, so the entries of a row may have to be sorted.
+        # Entries get their columns in the order of first use, so the column indices of a row may have to be sorted.
         pick = as_csr(from_parts(coefficient.data, columns[coefficient.indices], coefficient.indptr, shape))
         wide = rows.widen(self.affine.width)
         return Rows(sp.csr_array(wide.A + pick), wide.E, wide.g)
 
     def get_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, Template]:
-        """Return the runs of some entries, the entries of the argument in them, and the template of their epigraph."""
+        """Return (runs, index, template) of some entries of an atom, from the cache if possible.
+
+        `runs` are the runs of the argument on which the entries depend, `index` the entries of the argument in these
+        runs, and `template` is the template of the epigraph.
+        """
         key = (atom, entries.tobytes())
         if key not in self._templates:
             at, index = atom.segments.select(entries)
@@ -95,9 +102,10 @@ class Epigraphs:
         return self._templates[key]
 
     def part_rows(self, part: TemplatePart, t: Rows, e: Rows | None, new: tuple[Index, ...]) -> Rows:
-        """Return the rows T t + E e + N v + g of one part of a template.
+        """Return the affine rows T t + E e + N v + g of one part of a template.
 
-        `e` are the rows of the argument (None if it is a function), and `new` the columns v, one array per block.
+        `t` and `e` are the rows for t and for the argument of the atom (`e` is None if the argument is a free
+        function). `new` are the columns v, one array per entry of `Template.new`.
         """
         width, points = self.affine.width, self.affine.point_counts
         rows = t.widen(width, points).left_multiply(part.T)
@@ -107,18 +115,19 @@ class Epigraphs:
             rows = rows.plus(unit_rows(columns, width, points).left_multiply(matrix))
         return Rows(rows.A, rows.E, rows.g + part.g)
 
-    def argument(self, atom: Atom, index: Index) -> tuple[Rows | None, int | None]:
-        """Return (rows, None) for the entries `index` of an atom's argument, or (None, k) for the function of index k.
+    def argument_rows_or_function(self, atom: Atom, index: Index) -> tuple[Rows | None, int | None]:
+        """Return (rows, function_index) for the entries `index` of an atom's argument; one of the two is None.
 
-        The rows of a function with a dictionary are those of the vector B a with ||B a|| = ||f||.
+        If the argument is a free function, `function_index` is its index and `rows` is None. If it is a function f with
+        a dictionary, the rows are those of the vector B a with ||B a|| = ||f||.
         """
         if atom.function is None:
             return self._argument_rows(atom, index), None
-        place = self.affine.place_of(atom.function)
+        place = self.affine.free_function_index(atom.function)
         return (self.affine.dictionary_rows(atom.function), None) if place is None else (None, place)
 
     def _columns_of(self, atom: Atom, entries: Index) -> Index:
-        """Return the auxiliary column of every entry of an atom (-1: none), after adding missing ones of `entries`."""
+        """Return the auxiliary column of every entry of an atom (-1: none), after adding columns for `entries`."""
         known = self._columns.setdefault(atom, np.full(atom.size, -1, dtype=np.intp))
         missing = entries[known[entries] < 0]
         if missing.size:
@@ -128,33 +137,33 @@ class Epigraphs:
             new = tuple(self.affine.add_columns(f"{name}.{c.name}", c.count, lower=c.lower) for c in template.new)
             epigraph = LoweredEpigraph(atom, missing, at, index, template, name=name, columns=columns, new=new)
             self.lowered.append(epigraph)
-            epigraph.blocks = self._blocks(epigraph)
+            epigraph.blocks = self._epigraph_blocks(epigraph)
         return known
 
     def resolve_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, Template]:
-        """Return the runs, argument entries and template of some entries of an atom, as `get_template` does.
+        """Return (runs, index, template) as `get_template` does, also for a function f with a dictionary as argument.
 
-        If the argument is a function with a dictionary, it is treated as the plain vector B a with ||B a|| = ||f||.
+        Such a function is treated as the vector B a with ||B a|| = ||f||.
         """
         function = atom.function
-        if function is None or self.affine.place_of(function) is not None:
+        if function is None or self.affine.free_function_index(function) is not None:
             return self.get_template(atom, entries)
         size = self.affine.dictionary_rows(function).count
         at = Segments([size])
         vector = atom.of(Expression((size,), np.zeros(size), ()))
         return at, np.arange(size), read_template(vector, at)
 
-    def _blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:
-        """Return the rows of t >= atom for auxiliary columns t, at the present values of parameters and minorants."""
+    def _epigraph_blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:
+        """Return the rows of an epigraph with auxiliary columns t, at the present parameters and minorants."""
         assert epigraph.columns is not None
-        e, space = self.argument(epigraph.atom, epigraph.index)
+        e, space = self.argument_rows_or_function(epigraph.atom, epigraph.index)
         t = unit_rows(epigraph.columns, self.affine.width, self.affine.point_counts)
         blocks = []
         for part in epigraph.template.parts:
             rows = self.part_rows(part, t, e, epigraph.new)
             entry = part.entry
             none = np.full(rows.count, -1, dtype=np.intp)
-            instance = argument_entry(part, epigraph.index) if part.is_lazy else none
+            instance = argument_entry_per_row(part, epigraph.index) if part.is_lazy else none
             group = entry if part.is_lazy else none
             declared = np.where(entry >= 0, epigraph.entries[entry], 0)
             blocks.append(
@@ -173,10 +182,10 @@ class Epigraphs:
         return blocks
 
 
-def argument_entry(part: TemplatePart, index: Index) -> Index:
-    """Return, per row of a template part, the entry of the argument in it; -1 if there are none or several.
+def argument_entry_per_row(part: TemplatePart, index: Index) -> Index:
+    """Return, per row of a template part, the only entry of the argument in the row; -1 if it has none or several.
 
-    `index`: the entries of the argument to which the columns of the part's matrix E belong.
+    `index` are the entries of the argument to which the columns of the part's matrix E belong.
     """
     entry = np.full(part.g.size, -1, dtype=np.intp)
     met = np.flatnonzero(row_lengths(part.E) == 1)
@@ -184,11 +193,13 @@ def argument_entry(part: TemplatePart, index: Index) -> Index:
     return entry
 
 
-def conic_block(name: str, part: TemplatePart, rows: Rows, weights: np.ndarray, space: int | None) -> LoweredBlock:
-    """Return a block of epigraph rows in which t is the rest of a declared row, divided by the weight of its atom.
+def inlined_epigraph_block(
+    name: str, part: TemplatePart, rows: Rows, weights: np.ndarray, space: int | None
+) -> LoweredBlock:
+    """Return the block of an epigraph that replaces declared rows, where t = rest / weight for `rest - weight * atom`.
 
-    `rows` are the finished epigraph rows, and `weights` the negated coefficients of the atom entries. `space` is the
-    index of the function that ends the cone; it is used only if the part ends in a function.
+    `rows` are the finished rows of the epigraph, and `weights` the weights of the atom's entries. `space` is the index
+    of the function that is the argument of the atom; it is used only if the part ends in a function.
     """
     entry = part.entry
     share = np.zeros(rows.count)
@@ -210,5 +221,5 @@ def conic_block(name: str, part: TemplatePart, rows: Rows, weights: np.ndarray, 
 
 
 def multiply_rows(rows: Rows, factors: np.ndarray) -> Rows:
-    """Return the rows, each multiplied by its factor."""
+    """Return the affine rows, each multiplied by its entry of `factors`."""
     return Rows(scale_rows(rows.A, factors), tuple(scale_rows(e, factors) for e in rows.E), rows.g * factors)

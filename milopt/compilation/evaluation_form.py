@@ -1,12 +1,13 @@
-"""Evaluation form: a program in which functions occur by their values at points.
+"""Evaluation form: a program whose functions f occur only through their values at points and their squared norms.
 
-    min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points)) + constant
+    min  1/2 sum_k r_k'W_k r_k + q'x + sum_f (1/2 c_f ||f||^2 + p_f'f(points_f)) + constant
     s.t. A x + sum_f E_f f(points_f) + g in K,   lower <= x <= upper
 
-K is a product of cones. The program is convex if all W_k are positive semidefinite and all c_f >= 0. Stand-ins have
-replaced atoms that are needed from below, parameters have their values, and all epigraph rows of every `bag_max` are
-present (sparse, usually with one function value per row). Certificates are computed with this form. Primal and dual
-forms are compiled from it, with as few of its rows as needed.
+Each r_k is a vector of affine rows like those of the constraints, and K is a product of cones. The program is convex if
+all W_k are positive semidefinite and all c_f >= 0. In an evaluation form, atoms that are needed from below have been
+replaced by stand-ins (minorants or expressions), parameters by their values, and every `bag_max` by all its epigraph
+rows, which are sparse (usually one function value per row). Certificates are computed from the evaluation form. Primal
+and dual forms are compiled from as few of its rows as needed.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import UnsupportedError
 
 MAX_FACTORISED_SIZE = 500
-"""Largest size of a dense weight that is factorised to check whether it is semidefinite."""
+"""Largest number of rows of a weight matrix that is factorised to check whether it is positive semidefinite."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Function together with all points at which the program evaluates it."""
+    """Function without a dictionary, together with all points at which the program evaluates it."""
 
     function: Function
     points: tuple[Points, ...]
@@ -53,20 +54,23 @@ class LoweredBlock:
     rows: Rows
     _: KW_ONLY
     origin: str
-    """Name of the declared block whose multipliers these rows carry; empty for auxiliary rows."""
+    """Name of the declared block whose multipliers are computed from those of these rows; empty for auxiliary rows."""
     declared: Index
-    """Per row, the entry of the declared block to which it belongs; for auxiliary rows, the entry of the atom."""
+    """Per row, the entry of the declared block to which the row belongs; for auxiliary rows, the entry of the atom."""
     instance: Index
-    """Per row, the entry of the atom's argument (the instance) in an epigraph row; -1 for other rows."""
+    """Per row of an epigraph, the entry of the atom's argument (the instance) in the row; -1 for other rows."""
     group: Index
-    """Per row, the index of its maximum within the block; -1 for rows that are always needed.
+    """Per row, the index of the maximum (within the block) to whose epigraph the row belongs; -1 for other rows.
 
-    The rows of a maximum may be generated lazily.
+    Rows of a maximum may be generated lazily; rows with -1 are always needed.
     """
     space: int | None = None
-    """Index, in the form's spaces, of the function f that ends the cone `(rows, f)`; None if there is none."""
+    """Index in `EvaluationForm.spaces` of a function f that is the last part of the cone, as in t >= ||f||.
+
+    None if the cone contains only the rows.
+    """
     share: Vector | None = None
-    """Per row, the factor with which its multiplier adds to that of the declared entry; None means 1."""
+    """Per row, the factor of its multiplier in the sum that is the declared entry's multiplier; None means 1."""
     sizes: Index | None = None
     """Number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
@@ -79,7 +83,7 @@ class LoweredBlock:
 
     @property
     def cone_sizes(self) -> Index:
-        """Number of rows of each cone of the block, as for a `RowBlock`."""
+        """Number of rows of each cone of the block, determined as in `RowBlock.cone_sizes`."""
         return self.cone.factor_sizes(self.count, self.sizes, self.name)
 
     @property
@@ -88,14 +92,14 @@ class LoweredBlock:
         return self.rows.count
 
     def widen(self, columns: int, points: tuple[int, ...]) -> LoweredBlock:
-        """Return the block over more columns and points, with zero coefficients for the new ones."""
+        """Return the block for more columns and points; the new columns and points have the coefficient 0."""
         wide = self.rows.widen(columns, points)
         return self if wide is self.rows else replace(self, rows=wide)
 
 
 @dataclass(frozen=True)
 class SquaredTerm:
-    """Term 1/2 r'W r of an objective with affine rows r; W is a symmetric matrix, or a diagonal given as a vector."""
+    """Term 1/2 r'W r of an objective with affine rows r; `weight` is the symmetric matrix W, or its diagonal."""
 
     rows: Rows
     weight: npt.NDArray[np.float64]
@@ -114,7 +118,7 @@ class Objective:
     constant: float
 
     def widen(self, columns: int, points: tuple[int, ...]) -> Objective:
-        """Return the objective over more columns and points, with zero coefficients for the new ones."""
+        """Return the objective for more columns and points; the new columns and points have the coefficient 0."""
         q = np.concatenate([self.q, np.zeros(columns - self.q.size)])
         p = tuple(np.concatenate([mine, np.zeros(n - mine.size)]) for mine, n in zip(self.p, points, strict=True))
         squares = tuple(replace(s, rows=s.rows.widen(columns, points)) for s in self.squares)
@@ -122,12 +126,13 @@ class Objective:
 
     @cached_property
     def separable_curvature(self) -> Vector:
-        """Per column, the curvature from squares of this column alone; all 0 unless all squares are known to be convex.
+        """Per column, a lower bound on the second derivative of the objective in that column.
 
-        The second derivative in the column is at least this large, whatever the values of the other columns.
+        The bound is the sum over the rows of squares, with diagonal weights, that contain this column and no other. All
+        bounds are 0 if a square is not known to be convex.
         """
         curvature = np.zeros(self.q.size)
-        if not all(_is_cheaply_semidefinite(square.weight) for square in self.squares):
+        if not all(_is_known_semidefinite(square.weight) for square in self.squares):
             return curvature
         for square in self.squares:
             lengths = row_lengths(square.rows.A)
@@ -139,8 +144,8 @@ class Objective:
         return curvature
 
 
-def _is_cheaply_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
-    """Return True if a weight is known to be positive semidefinite; a large matrix is not checked and gives False."""
+def _is_known_semidefinite(weight: npt.NDArray[np.float64]) -> bool:
+    """Return True if a weight is known to be positive semidefinite; False for matrices too large for a cheap check."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
     if len(weight) > MAX_FACTORISED_SIZE:
@@ -184,19 +189,19 @@ class EvaluationForm:
 
     @cached_property
     def rows(self) -> Rows:
-        """All rows, block after block."""
+        """All rows, one block after the other."""
         if not self.blocks:
             return Rows.empty(self.n, self.point_counts)
         return stack_affine_rows([block.rows for block in self.blocks])
 
     @cached_property
     def starts(self) -> Index:
-        """First row of each block, and the total number of rows."""
+        """Index of the first row of each block, followed by the total number of rows."""
         return np.concatenate([[0], np.cumsum([block.count for block in self.blocks], dtype=np.intp)]).astype(np.intp)
 
     @cached_property
     def group(self) -> Index:
-        """Per row, the index of its maximum, numbered over the whole form; -1 for rows that are always needed."""
+        """Per row, the index of its maximum as in `LoweredBlock.group`, counted over all blocks; -1 for other rows."""
         parts, shift = [], 0
         for block in self.blocks:
             parts.append(np.where(block.group >= 0, block.group + shift, -1))
@@ -205,12 +210,12 @@ class EvaluationForm:
 
     @cached_property
     def equality(self) -> npt.NDArray[np.bool_]:
-        """Per row, whether it lies in the zero cone."""
+        """Per row, True if it is an equation (lies in the zero cone)."""
         return self._rows_in(ZERO)
 
     @cached_property
     def inequality(self) -> npt.NDArray[np.bool_]:
-        """Per row, whether it lies in the non-negative cone."""
+        """Per row, True if it is an inequality (lies in the non-negative cone)."""
         return self._rows_in(NONNEGATIVE)
 
     @cached_property
@@ -220,28 +225,28 @@ class EvaluationForm:
         return tuple((start, block) for start, block in starts if not block.cone.is_polyhedral)
 
     def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
-        """Return, per row, whether it lies in this kind of cone."""
+        """Return, per row, True if it lies in a cone of this kind."""
         flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
         return np.repeat(flags, np.diff(self.starts))
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """Return the form with another objective."""
-        return self._with_known_rows(replace(self, objective=objective), "bounds")
+        return self._share_cached_rows(replace(self, objective=objective), "bounds")
 
     def with_bounds(self, lower: Vector, upper: Vector) -> EvaluationForm:
         """Return the form with other bounds of its columns."""
-        return self._with_known_rows(replace(self, lower=lower, upper=upper))
+        return self._share_cached_rows(replace(self, lower=lower, upper=upper))
 
-    def _with_known_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
-        """Copy the cached properties of the rows to a form with the same rows."""
+    def _share_cached_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
+        """Copy the cached properties of the rows, and those in `more`, to `changed`, a form with the same rows."""
         known = ("rows", "starts", "group", "equality", "inequality", "conic", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
     def with_block(self, block: LoweredBlock) -> EvaluationForm:
-        """Return the form with one more block at the end, over the same columns and points.
+        """Return the form with one more block of rows at the end, over the same columns and points.
 
-        Cached properties, except `group`, are extended instead of computed again.
+        Cached properties, except `group`, are extended to the new rows instead of computed again.
         """
         longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.starts[-1:], block.cone
         longer.__dict__.update(
@@ -255,7 +260,7 @@ class EvaluationForm:
         return longer
 
     def value(self, x: Vector, function_values: tuple[Vector, ...], norms_squared: tuple[float, ...]) -> float:
-        """Return the minimised objective at x, given each function's values at its points and its squared norm."""
+        """Return the value of the minimised objective at x, given the functions' values at points and squared norms."""
         o = self.objective
         total = float(o.q @ x) + o.constant
         for p, values, ridge, norm in zip(o.p, function_values, o.ridge, norms_squared, strict=True):

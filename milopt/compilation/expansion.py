@@ -1,4 +1,4 @@
-"""Expansion of declared rows with one atom entry each: `rest - w max e >= 0` becomes `rest - w e_i >= 0` for all i."""
+"""Expansion of rows with one maximum each: `rest - w max e >= 0` becomes the rows `rest - w e_i >= 0` for all i."""
 
 from __future__ import annotations
 
@@ -9,41 +9,44 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry
+from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry_per_row
 from milopt.compilation.rows import Rows
 from milopt.compilation.template import Template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_rows, take_rows
 
-Entries = list[tuple[Atom, sp.csr_array]]
-"""Atoms with their coefficients at entries on the convex side (needed from above); explicit zeros are kept.
+AtomEntries = list[tuple[Atom, sp.csr_array]]
+"""Atoms with the parts of their coefficients at entries that are needed from above; stored zeros stay stored.
 
-A row may have several entries, except in `expand`.
+A row may have several entries of atoms, except in `expand_rows`.
 """
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """Expanded rows: copies of declared rows, and the terms that the atoms add to them."""
+    """Expansion of declared rows: the copies of each row, and the terms that atoms add to the copies."""
 
-    entries: Entries | None
-    """Expanded atom entries; None if the expansion cannot be reused because of a parameter or an inner atom."""
+    entries: AtomEntries | None
+    """Atom entries that were expanded; None if the expansion has a parameter or inner atom, so it is not reused."""
     count: int
     """Number of declared rows."""
     declared: Index
-    """Per expanded row, the declared row of which it is a copy."""
+    """Per expanded row, the declared row that was copied."""
     instance: Index
-    """Per expanded row, the entry of the atom's argument in it; -1 if there are none or several."""
+    """Per expanded row, the only entry of the atom's argument in the row; -1 if the row has none or several."""
     group: Index
-    """Per expanded row, the index of its declared row among those with several copies; -1 for all other rows."""
+    """Per expanded row, the index of its declared row among those with several copies.
+
+    It is -1 for a row that is the only copy or whose `instance` is -1.
+    """
     values: list[Rows]
     """Per atom, the rows that it adds to the copies."""
     lowered: list[LoweredEpigraph]
-    """Per atom, its epigraph."""
+    """Per atom, its epigraph, whose rows are among the expanded rows."""
 
-    def matches(self, entries: Entries, count: int) -> bool:
-        """Return True if this expansion can be reused for these entries (the same objects) in `count` rows."""
+    def matches(self, entries: AtomEntries, count: int) -> bool:
+        """Return True if this expansion can be reused for `count` rows with these entries, compared by identity."""
         return (
             self.entries is not None
             and (self.count, len(self.entries)) == (count, len(entries))
@@ -51,25 +54,28 @@ class Expansion:
         )
 
     def apply(self, declared_rows: Rows, width: int, points: tuple[int, ...]) -> Rows:
-        """Return the expanded rows over these numbers of columns and points, given the declared rows without atoms."""
+        """Return the expanded rows, given the declared rows without atoms.
+
+        `width` and `points` are the numbers of columns and of points (per function) of the result.
+        """
         total = declared_rows.take(self.declared).widen(width)
         for values in self.values:
             total = total.plus(values.widen(width, points))
         return total
 
 
-def expand(
-    entries: Entries,
+def expand_rows(
+    entries: AtomEntries,
     count: int,
     template: Callable[[Atom, Index], tuple[Segments, Index, Template]],
     argument: Callable[[Atom, Index], Rows],
-    is_fixed: bool,
+    is_reusable: bool,
 ) -> Expansion:
-    """Expand `count` rows: a row with an atom entry becomes one row per row of the entry's epigraph.
+    """Expand `count` declared rows: a row with an atom entry becomes one row per row of the entry's epigraph.
 
-    A row has at most one atom entry; rows without one are kept. `template` returns the runs, argument entries and
-    epigraph template of some entries of an atom, and `argument` the rows of some entries of its argument. `is_fixed`
-    says whether the expansion may be reused.
+    Each row has at most one atom entry; a row without one gives one row. `template` is `Epigraphs.get_template`.
+    `argument` returns the rows of some entries of an atom's argument. `is_reusable` is True if the expansion may be
+    reused later.
     """
     copies = np.ones(count, dtype=np.intp)
     pieces = []
@@ -90,14 +96,14 @@ def expand(
         rank = np.arange(order.size) - np.repeat(np.cumsum(runs) - runs, runs)
         place = np.empty(order.size, dtype=np.intp)
         place[order] = first[owner[part.entry[order]]] + rank
-        instance[place] = argument_entry(part, index)
+        instance[place] = argument_entry_per_row(part, index)
         weight = -coefficient.data[part.entry]
         values.append(_scatter_rows(part.E, part.g, weight, place, declared.size, argument(atom, index)))
         lowered.append(LoweredEpigraph(atom, at.entries, at, index, read, rows=(place,)))
     group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
     group[copies[declared] == 1] = -1
     return Expansion(
-        entries=entries if is_fixed else None,
+        entries=entries if is_reusable else None,
         count=count,
         declared=declared,
         instance=instance,
@@ -108,7 +114,7 @@ def expand(
 
 
 def _scatter_rows(E: sp.csr_array, g: Vector, weight: Vector, place: Index, count: int, argument: Rows) -> Rows:
-    """Return `count` rows: weight * (E e + g) at the positions `place`, with e the `argument`; all others are zero."""
+    """Return `count` rows: weight * (E e + g), with e = `argument`, at the positions `place`, and 0 elsewhere."""
     weighted = scale_rows(E, weight)
     if (np.diff(place) <= 0).any():
         weighted = take_rows(weighted, np.argsort(place))

@@ -1,4 +1,4 @@
-"""Features and cones of a program in standard form, and the kind of program that they imply."""
+"""Features and cones of a program in standard form, and the kind of a program with given features and cones."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Feature(Enum):
 
 
 QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
-"""Features of programs with a quadratic objective; `NONCONVEX` is a further feature."""
+"""Features of programs with a quadratic objective: each has one of them, and `NONCONVEX` if it is not convex."""
 
 
 def features_of(form: StandardForm) -> frozenset[Feature]:
-    """Return the features of a program in standard form; convexity is not checked, so `NONCONVEX` is never included."""
+    """Return the features of a program in standard form, without a check of convexity and so never `NONCONVEX`."""
     features = {Feature.LINEAR}
     if not form.P.is_zero:
         features.add(Feature.QUADRATIC)
     if form.integer.any():
         features.add(Feature.INTEGER)
-    return with_integers(features)
+    return combine_integer_and_quadratic(features)
 
 
-def with_integers(features: Collection[Feature]) -> frozenset[Feature]:
-    """Return the features, with `INTEGER_QUADRATIC` in place of `QUADRATIC` if there are integer variables."""
+def combine_integer_and_quadratic(features: Collection[Feature]) -> frozenset[Feature]:
+    """Return the features, with `INTEGER_QUADRATIC` in place of `QUADRATIC` if `INTEGER` is among them."""
     unique = frozenset(features)
     if unique >= {Feature.QUADRATIC, Feature.INTEGER}:
         return unique - {Feature.QUADRATIC} | {Feature.INTEGER_QUADRATIC}
@@ -50,7 +50,10 @@ def cones_of(form: StandardForm) -> frozenset[str]:
 
 
 def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
-    """Return the kind of a program with these features and cones: LP, QP, MILP, MIQP, or that of a cone (as SOCP)."""
+    """Return the kind of a program with these features and cones: that of its last cone in `CONES` that has a kind.
+
+    If no cone has a kind, it is "LP", "QP", "MILP" or "MIQP".
+    """
     is_integer = Feature.INTEGER in features
     kinds = [cone.integer_kind if is_integer else cone.kind for cone in CONES.values() if cone.name in cones]
     conic = [kind for kind in kinds if kind is not None]

@@ -1,4 +1,4 @@
-"""Kind of a lowered program, such as LP or SOCP."""
+"""Kind of an evaluation form, such as LP or SOCP."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Inertia:
-    """Numbers of eigenvalues by sign, on the null space of the equalities.
+    """Numbers of positive, zero and negative eigenvalues of a Hessian on the null space of the equalities.
 
-    If a function in a kernel's space is among the unknowns, every point at which it is evaluated counts as one
-    dimension, including points that depend linearly on others.
+    If the program contains a function in a kernel's space, every point at which the function is evaluated counts as one
+    dimension, even if its kernel function depends linearly on those of other points.
     """
 
     positive: int
@@ -21,17 +21,17 @@ class Inertia:
 
     def __str__(self) -> str:
         if not self.negative:
-            return self.spectrum
-        return f"{'saddle' if self.positive else 'maximum'}: {self.spectrum}"
+            return self.eigenvalue_summary
+        return f"{'saddle' if self.positive else 'maximum'}: {self.eigenvalue_summary}"
 
     @property
     def is_saddle(self) -> bool:
-        """True if an eigenvalue is negative, so that a stationary point is not a minimum (also if it is a maximum)."""
+        """True if an eigenvalue is negative, so that a stationary point is not a minimum but a saddle or a maximum."""
         return self.negative > 0
 
     @property
-    def spectrum(self) -> str:
-        """Text that states the numbers of eigenvalues by sign."""
+    def eigenvalue_summary(self) -> str:
+        """Text with the number of negative eigenvalues, or of positive and zero eigenvalues if none is negative."""
         if self.negative:
             plural = "" if self.negative == 1 else "s"
             known = "" if self.smallest is None else f", smallest eigenvalue {self.smallest:.3g}"

@@ -1,4 +1,7 @@
-"""Kernel values between the points of one function, each computed at most once and only if needed."""
+"""Kernel values between the points of one function, and coordinates of the points in the kernel's space.
+
+Rows of the kernel matrix are computed only if they are needed, and at most once.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ from milopt.declaration.kernels.gram_cache import cached_gram
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
 from milopt.errors import ConvexityError
 
-FULL_GRAM_FRACTION = 0.75
-"""If at least this fraction of the points is requested, use the full Gram matrix instead of copying a submatrix."""
+MIN_FULL_GRAM_FRACTION = 0.75
+"""Smallest requested fraction of the points for which the full Gram matrix is returned, not a copy of a submatrix."""
 
 
 class KernelSpace:
     """Cache of the rows K(x_p, all points) of one function's kernel matrix.
 
-    Rows are computed in blocks, one block for each call that needs new rows. Points whose rows exist are called
-    touched.
+    Rows are computed in blocks: each call that needs new rows adds one block. A point whose row is in the cache is
+    called touched.
     """
 
     def __init__(self, space: Space) -> None:
@@ -34,9 +37,9 @@ class KernelSpace:
         self.points: Points = _stack_points(space.points)
         self.count = space.count
         self.place = np.full(self.count, -1, dtype=np.intp)
-        """Per point, the index of its row; -1 if the point is not touched."""
+        """Per point, the index of its row in the cache; -1 if the point is not touched."""
         self.touched = np.zeros(0, dtype=np.intp)
-        """Touched points, in the order of their rows."""
+        """Touched points, in the order of their rows in the cache."""
         self._blocks: list[Matrix] = []
         self._starts = np.zeros(1, dtype=np.intp)
         self._reduced = CombinationGram(zeros(0, self.count), np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
@@ -64,7 +67,7 @@ class KernelSpace:
         return same and self.function.name == space.function.name and self.function.kernel is space.function.kernel
 
     def ensure_rows(self, index: Index) -> None:
-        """Compute the rows of the points in `index`, unless they exist."""
+        """Compute the rows of those points in `index` that are not touched yet."""
         new = np.unique(index[self.place[index] < 0])
         if not new.size:
             return
@@ -75,22 +78,23 @@ class KernelSpace:
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """Return K(rows, columns) for two sets of points; read-only. Missing rows K(x, .) of `columns` are computed."""
+        """Return K(rows, columns), read-only, for two sets of points, after touching the points in `columns`."""
         self.ensure_rows(columns)
         if len(self._blocks) == 1 and all(_is_full_range(index, self.count) for index in (self.touched, columns, rows)):
             return self._blocks[0].T
         return self._gather_gram(columns, rows).T
 
     def symmetric_gram(self, points: Index) -> PointGram:
-        """Return the exactly symmetric K of some points; the same array if the last call had the same points.
+        """Return the exactly symmetric Gram matrix of at least the given points, with the points that it contains.
 
-        K of all points is returned, which avoids a copy, if all points are touched, most of them are requested, and the
-        kernel guarantees that K is positive semidefinite.
+        The result contains all points, which avoids a copy, if all points are touched, at least the fraction
+        `MIN_FULL_GRAM_FRACTION` of them is requested, and the kernel guarantees positive semidefinite matrices. If two
+        successive calls have the same points, the second returns the same object.
         """
         uses_all = (
             self.is_known_semidefinite
             and self.touched.size == self.count
-            and points.size >= FULL_GRAM_FRACTION * self.count
+            and points.size >= MIN_FULL_GRAM_FRACTION * self.count
         )
         requested = np.arange(self.count) if uses_all else points
         if not np.array_equal(requested, self._square.points):
@@ -98,7 +102,7 @@ class KernelSpace:
         return self._square
 
     def _gather_gram(self, points: Index, others: Index) -> Matrix:
-        """Return K(points, others) from the rows of touched points."""
+        """Return K(points, others) from the cache; all of `points` must be touched."""
         place = self.place[points]
         block_of = np.searchsorted(self._starts, place, side="right") - 1
         met = np.unique(block_of)
@@ -111,10 +115,10 @@ class KernelSpace:
         return result
 
     def combination_gram(self, combinations: sp.csr_array, active: Index) -> Matrix:
-        """Return E K E' for the `active` rows E of `combinations`.
+        """Return E K E' for the rows E = combinations[active], each a linear combination of points.
 
-        If `combinations` is the same object as in the previous call and `active` begins with the rows of that call,
-        their part is not computed again.
+        If `combinations` is the same object as in the previous call and `active` begins with the rows of that call, the
+        part of the result for these rows is not computed again.
         """
         last = self._reduced
         known = last.active.size
@@ -135,12 +139,12 @@ class KernelSpace:
         return product
 
     def _cross_gram(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
-        """Return E K G' for E = `left` and G = `right`, whose rows are combinations of points."""
+        """Return E K G' for E = `left` and G = `right`, whose rows are linear combinations of points."""
         points = np.unique(left.indices).astype(np.intp)
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
         self.ensure_rows(points)
-        # Rows of kernel values are summed block by block, without copying them into one matrix first.
+        # Add up the product block by block, without first copying all blocks into one matrix.
         placed = as_csr(
             from_parts(left.data, self.place[left.indices], left.indptr, (left.shape[0], self.touched.size))
         )
@@ -152,7 +156,7 @@ class KernelSpace:
         return np.asarray(right @ total.T).T
 
     def values(self, coefficients: Vector) -> Vector:
-        """Return f at all points, for f = sum_p a_p K(x_p, .) with these coefficients a."""
+        """Return the values of f = sum_p a_p K(x_p, .) at all points; `coefficients` is a."""
         support = np.flatnonzero(coefficients)
         if not support.size:
             return np.zeros(self.count)
@@ -163,11 +167,11 @@ class KernelSpace:
         return np.asarray(sum(part @ block for part, block in parts))
 
     def norm(self, coefficients: Vector) -> float:
-        """Return ||sum_p a_p K(x_p, .)|| in the kernel's space, for these coefficients a.
+        """Return ||sum_p a_p K(x_p, .)|| in the kernel's space; `coefficients` is a.
 
-        If the kernel has explicit features, the norm is that of the sum of features, without cancellation. Otherwise it
-        is the root of a'Ka, or of the rounding error of a'Ka if that is larger. Errors of eps sqrt(K(x,x) K(y,y)) in
-        the kernel values leave an error of about eps sum_p a_p^2 K(x_p, x_p) in a'Ka.
+        If the kernel has explicit features, the norm is that of the weighted sum of feature vectors, which avoids the
+        cancellation in a'Ka. Otherwise it is sqrt(max(a'Ka, rounding)), where rounding is the size of the error of
+        a'Ka: errors of eps sqrt(K(x,x) K(y,y)) in kernel values cause an error of about eps sum_p a_p^2 K(x_p, x_p).
         """
         features = self.function.kernel.features(self.points)
         if features is not None:
@@ -178,7 +182,7 @@ class KernelSpace:
         return float(np.sqrt(max(squared, rounding)))
 
     def _diagonal(self, points: Index) -> Vector:
-        """Return |K(x, x)| of touched points."""
+        """Return |K(x, x)| of the given points, which must be touched."""
         place = self.place[points]
         result = np.empty(points.size)
         for block, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
@@ -186,8 +190,8 @@ class KernelSpace:
             result[mine] = np.abs(block[place[mine] - start, points[mine]])
         return result
 
-    def term_size(self, coefficients: Vector) -> float:
-        """Return sum_p |a_p| ||K(x_p, .)|| for coefficients a, the size of a function's terms before they cancel."""
+    def summed_term_norms(self, coefficients: Vector) -> float:
+        """Return sum_p |a_p| ||K(x_p, .)||, the summed norms of the terms of f, which may cancel in f itself."""
         used = np.flatnonzero(coefficients)
         lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
         return float(np.abs(coefficients[used]) @ lengths)
@@ -195,7 +199,7 @@ class KernelSpace:
 
 @dataclass(frozen=True)
 class CombinationGram:
-    """Cached matrix E K E' of the `active` rows E of `combinations`."""
+    """Cached matrix `product` = E K E' of the rows E = combinations[active]."""
 
     combinations: sp.csr_array
     active: Index
@@ -204,43 +208,43 @@ class CombinationGram:
 
 @dataclass(frozen=True)
 class PointGram:
-    """Gram matrix K of some points."""
+    """Gram matrix K(points, points) with the indices of its points."""
 
     points: Index
     gram: Matrix
 
 
 MAX_COMBINATION_NORM = 10.0
-"""Largest norm of the weights with which basis points may combine to a new point.
+"""Largest norm of the weights in the linear combination of basis points that represents a new point.
 
-Rounding errors then grow by a factor of at most 100.
+With this limit, rounding errors grow by a factor of at most 100.
 """
 
 
 class Whitening:
-    """Coordinates L of the points added so far, with K = L L'; L is lower triangular on the basis points.
+    """Coordinates of points in the kernel's space: the rows of a matrix L with K = L L', extended as points are added.
 
-    A basis point is a point that defines a new coordinate.
-    A point gets no coordinate of its own if its squared distance from the span of the basis points is below 1e-13 of
-    the largest K(x,x). New points add rows and columns and leave the old ones unchanged, unless the basis points are
-    almost dependent and represent the new points with large weights only. Rounding errors, multiplied by the squared
-    weights, would then count as coordinates, along which a function without regularisation grows. In this case all
-    points are factorised again, with pivots chosen among all of them.
+    A point that defines a new coordinate is called a basis point; L is lower triangular on the basis points. A point
+    defines no coordinate if its squared distance from the span of the basis points is below 1e-13 of the largest
+    K(x, x). New points add rows and columns to L and leave the old ones unchanged, with one exception: if the basis
+    points are almost linearly dependent, they may represent the new points only with large weights. Rounding errors,
+    multiplied by the squared weights, would then count as new coordinates, along which a function without
+    regularisation could grow. In this case all points are factorised again, with pivots chosen among all of them.
     """
 
     def __init__(self, space: KernelSpace) -> None:
         self.space = space
         self.place = np.full(space.count, -1, dtype=np.intp)
-        """Per point, its row in the factor; -1 if it has no coordinates yet."""
+        """Per point, its row in `factor`; -1 if the point has not been added."""
         self.factor: Matrix = np.zeros((0, 0))
-        """Coordinates of the points, one row per point."""
+        """The matrix L: coordinates of the added points, one row per point."""
         self.points = np.zeros(0, dtype=np.intp)
-        """Points with coordinates, in the order of the rows of the factor."""
+        """Added points, in the order of the rows of `factor`."""
         self.basis_points = np.zeros(0, dtype=np.intp)
         """Points that define a coordinate, in the order of the coordinates."""
 
     def copy(self) -> Whitening:
-        """Return a copy that shares the kernel values; points added to one are not added to the other."""
+        """Return a copy with the same cache of kernel values; points that are added later are not shared."""
         other = Whitening(self.space)
         other.place, other.factor, other.points, other.basis_points = (
             self.place.copy(),
@@ -256,27 +260,27 @@ class Whitening:
         return int(self.basis_points.size)
 
     def extend(self, index: Index) -> None:
-        """Compute coordinates of the points in `index` that have none; see the class on when old coordinates change."""
+        """Add those points in `index` that have no coordinates yet (see the class docstring for when others change)."""
         from scipy.linalg import solve_triangular
 
         new = np.unique(index[self.place[index] < 0])
         if not new.size:
             return
         if not self.rank:
-            self._add(new, np.zeros((new.size, 0)))
+            self._add_points(new, np.zeros((new.size, 0)))
             return
-        kept_rows = self.rows(self.basis_points)
+        kept_rows = self.coordinates(self.basis_points)
         old = solve_triangular(kept_rows, self.space.gram(new, self.basis_points).T, lower=True)
         weights = solve_triangular(kept_rows, old, lower=True, trans="T")
         if np.linalg.norm(weights, axis=0).max() <= MAX_COMBINATION_NORM:
-            self._add(new, old.T)
+            self._add_points(new, old.T)
             return
         new = np.sort(np.concatenate([self.points, new]))
         self.factor, self.points, self.basis_points = np.zeros((0, 0)), new[:0], new[:0]
-        self._add(new, np.zeros((new.size, 0)))
+        self._add_points(new, np.zeros((new.size, 0)))
 
-    def _add(self, new: Index, old: Matrix) -> None:
-        """Add the points `new`, given their components `old` along the existing coordinates.
+    def _add_points(self, new: Index, old: Matrix) -> None:
+        """Add the points `new`, given their coordinates `old` with respect to the existing basis points.
 
         Raise a `ConvexityError` if the kernel is found not to be positive semidefinite.
         """
@@ -298,16 +302,17 @@ class Whitening:
         self.points = np.concatenate([self.points, new])
         self.basis_points = np.concatenate([self.basis_points, new[order[:rank]]])
 
-    def rows(self, index: Index) -> Matrix:
-        """Return the coordinates of the points in `index`, one row per point; they must have been added."""
+    def coordinates(self, index: Index) -> Matrix:
+        """Return the coordinates of the points in `index`, one row per point; all of them must have been added."""
         return self.factor[self.place[index]]
 
     def coefficients(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
-        """Return kernel coefficients over all points for the function with these coordinates.
+        """Return kernel coefficients, one per point, of a function with these coordinates.
 
-        Coordinates determine the function only on the span of the basis points. Outside this span, the function is
-        zero. If `wanted` (coefficients over all points) is given, the function has there the component that the entries
-        of `wanted` at points with coordinates, other than basis points, define.
+        Coordinates determine a function only on the span of the basis points. Without `wanted`, the function is zero
+        outside of this span: only basis points get coefficients. If `wanted` is given, it contains one coefficient per
+        point. Added points that are not basis points then get their coefficients from `wanted`, and the coefficients of
+        the basis points are chosen so that the function still has the given coordinates.
         """
         from scipy.linalg import solve_triangular
 
@@ -315,10 +320,10 @@ class Whitening:
         if wanted is not None and self.rank < self.points.size:
             without = np.setdiff1d(self.points, self.basis_points)
             result[without] = wanted[without]
-            coordinates = coordinates - self.rows(without).T @ wanted[without]
+            coordinates = coordinates - self.coordinates(without).T @ wanted[without]
         if self.rank:
             result[self.basis_points] = solve_triangular(
-                self.rows(self.basis_points), coordinates, lower=True, trans="T"
+                self.coordinates(self.basis_points), coordinates, lower=True, trans="T"
             )
         return result
 
@@ -329,7 +334,7 @@ def _is_full_range(index: Index, count: int) -> bool:
 
 
 def _stack_points(points: tuple[Points, ...]) -> Points:
-    """Return all points in one array, sparse matrix or set of bag rows."""
+    """Return all points as the rows of one dense array, sparse array or `BagRows`."""
     if not points:
         return np.zeros((0, 1))
     if len(points) == 1:

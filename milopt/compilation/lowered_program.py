@@ -1,4 +1,4 @@
-"""A program lowered to its evaluation form; solver selection, sessions and reports share the result of one lowering."""
+"""Program lowered to its evaluation form; solver selection, sessions and reports share one lowered program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from milopt.declaration.programs.program import Program
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """Evaluation form of a program, with the objective and blocks, which a session compiles again if they change."""
+    """Evaluation form of a program, with the parts that a session compiles again if they change."""
 
     lowering: Lowering
     objective: Objective
@@ -21,11 +21,11 @@ class LoweredProgram:
     form: EvaluationForm
 
 
-def lower(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
+def lower_program(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
     """Lower a program to its evaluation form.
 
-    `stand_ins` replace the atoms on their other side (needed from below). With `both_sides`, the stand-ins of maxima
-    replace them on their convex side too.
+    `stand_ins` (minorants or expressions) replace the atoms that are needed from below. If `both_sides` is True, the
+    stand-ins of maxima replace them also where they are needed from above.
     """
     lowering = Lowering(program, stand_ins, both_sides)
     objective = lowering.objective()

@@ -1,4 +1,4 @@
-"""Lowering of a program to its evaluation form if that is cheap, or the reason why there is no evaluation form."""
+"""Attempt to lower a program in order to examine it: the lowered program, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from milopt.arrays import Index
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.lowered_program import LoweredProgram, lower
+from milopt.compilation.lowered_program import LoweredProgram, lower_program
 from milopt.compilation.minorant import Minorant, StandIns, one_hot_minorant, tangent
 from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
@@ -18,37 +18,37 @@ from milopt.declaration.programs.sparse import zeros
 from milopt.errors import MiloptError, ParameterError
 
 MAX_KERNEL_ENTRIES = 4_000_000
-"""Largest number of entries of a kernel matrix over a dictionary that is computed just to examine a program."""
+"""Largest number of entries of a dictionary's kernel matrix that is computed only to examine a program."""
 
 
 @dataclass(frozen=True)
 class LoweringAttempt:
     """Lowered program, or the reason why there is none."""
 
-    whole: LoweredProgram | None
+    lowered: LoweredProgram | None
     """Lowered program; None if it was not lowered."""
     reason: str = ""
     """Reason why the program was not lowered; empty if it was."""
     is_possible: bool = True
-    """False if the program itself is wrong; True if it was lowered, is too expensive, or lacks a parameter value."""
+    """False if no lowering is possible; True if it was done, would be expensive, or needs a missing parameter value."""
 
     @property
     def form(self) -> EvaluationForm | None:
         """Evaluation form of the program; None if the program was not lowered."""
-        return None if self.whole is None else self.whole.form
+        return None if self.lowered is None else self.lowered.form
 
 
 def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAttempt:
-    """Lower a program to its evaluation form, unless that is expensive or raises an error of milopt.
+    """Lower a program to its evaluation form, unless this is expensive or raises a `MiloptError`.
 
-    `witnesses` maps atoms on their other side (needed from below) to their stand-ins. Maxima that need a stand-in and
-    have none are replaced by bag means.
+    `witnesses` maps atoms that are needed from below to their stand-ins (minorants or expressions). Maxima that need a
+    stand-in and have none are replaced by the means of their bags.
     """
     reason = _large_kernel_reason(program)
     if reason:
         return LoweringAttempt(None, reason)
     try:
-        return LoweringAttempt(lower(program, witnesses))
+        return LoweringAttempt(lower_program(program, witnesses))
     except ParameterError as error:
         return LoweringAttempt(None, str(error))
     except MiloptError as error:
@@ -58,7 +58,7 @@ def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAt
 def try_lower_sample(program: Program) -> LoweringAttempt:
     """Lower a program with minorants that use few points, so that the rows of `LazyRows.sample` use few points too.
 
-    The minorant of a maximum, for example, is its value at the first instance of each bag.
+    For example, the minorant of a maximum consists of the values at the first instance of each bag.
     """
     return try_lower(program, {atom: _sparse_minorant(atom) for atom in other_side_atoms(program)})
 
@@ -66,8 +66,8 @@ def try_lower_sample(program: Program) -> LoweringAttempt:
 def _sparse_minorant(atom: Atom) -> Minorant:
     """Return a minorant of an atom that uses few points.
 
-    It is the first entry of each run for a maximum, 0 for the norm of a function, and otherwise the tangent at
-    (1, ..., 1).
+    The minorant of a maximum is the first entry of each run, that of the norm of a function is 0, and that of any other
+    atom is the tangent at (1, ..., 1).
     """
     if isinstance(atom, SelectionAtom):
         return one_hot_minorant(atom, atom.segments.offsets[:-1])
@@ -76,7 +76,7 @@ def _sparse_minorant(atom: Atom) -> Minorant:
     return tangent(atom, np.ones(atom.segments.entry_count))
 
 
-def count_touched_points(form: EvaluationForm, active: Index | None = None) -> int:
+def count_used_points(form: EvaluationForm, active: Index | None = None) -> int:
     """Return the number of points at which the `active` rows (None: all) and the objective evaluate functions."""
     rows = form.rows if active is None else form.rows.take(active)
     total = 0
@@ -88,7 +88,7 @@ def count_touched_points(form: EvaluationForm, active: Index | None = None) -> i
 
 
 def count_evaluated_points(program: Program, function: Function) -> int:
-    """Return the number of points at which a program evaluates a function; an array that occurs twice counts once."""
+    """Return the number of points at which a program evaluates a function; repeated arrays are counted once."""
     arrays = {}
     for expression in (program.objective, *(c.expression for c in program.constraints.values())):
         for leaf in leaves(expression):
@@ -98,7 +98,7 @@ def count_evaluated_points(program: Program, function: Function) -> int:
 
 
 def _large_kernel_reason(program: Program) -> str:
-    """Return the reason why a program is too large to lower (a large kernel over a dictionary); empty if it is not."""
+    """Return the reason why lowering is expensive (a large kernel matrix of a dictionary); empty if it is not."""
     for function in program.functions.values():
         if function.dictionary is not None:
             size, points = function.dictionary.shape[0], count_evaluated_points(program, function)

@@ -1,6 +1,6 @@
-"""Minorants: affine lower bounds that replace atoms needed from below (on their other side).
+"""Minorants: affine lower bounds that replace atoms where a lower bound of the atom is needed (its other side).
 
-Examples are the value of a maximum at a witness, and tangents.
+Examples are the value of a maximum at one instance per bag (the witness), and tangents.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from milopt.declaration.programs.sparse import from_parts
 
 @dataclass(frozen=True)
 class Minorant:
-    """Affine minorant  slopes @ e + constants  of an atom with argument e, with one row per entry of the atom.
+    """Affine minorant  slopes @ e + constants  of an atom with argument e; `slopes` has one row per entry of the atom.
 
-    If the argument is a function in a kernel's space, the slopes are weights on all points at which the program
-    evaluates the function.
+    If the argument is a function f in a kernel's space, e is the vector of values of f at all points at which the
+    program evaluates f or, if f has a dictionary, the vector B a of `AffineLowering.dictionary_rows`.
     """
 
     slopes: sp.csr_array
     constants: Vector
     is_open: npt.NDArray[np.bool_] | None = None
-    """Per entry of the atom, True if it is open (has no minorant); None if no entry is.
+    """Per entry of the atom, True if the entry is open (has no minorant); None if no entry is open.
 
-    Rows with an open entry are omitted, and an objective contains an upper bound of the entry instead.
+    Rows with an open entry are omitted from the program. In the objective, an upper bound replaces an open entry.
     """
 
     @property
     def open_entries(self) -> npt.NDArray[np.bool_]:
-        """Per entry of the atom, True if it is open (has no minorant)."""
+        """Per entry of the atom, True if the entry is open (has no minorant)."""
         return np.zeros(self.constants.size, dtype=bool) if self.is_open is None else self.is_open
 
 
 StandIn: TypeAlias = Minorant | Expression
-"""Stand-in that replaces an atom: a minorant, or an expression with one entry per entry of the atom."""
+"""Minorant or expression that replaces an atom; the expression has one entry per entry of the atom."""
 StandIns: TypeAlias = Mapping[Atom, StandIn]
 """Stand-ins by atom."""
 Selections: TypeAlias = dict[SelectionAtom, Index]
-"""Per maximum, the index of one entry of its argument for each of its entries; -1 leaves it without a minorant."""
+"""Per maximum, one index per bag: the entry of the argument that replaces the maximum; -1 for no minorant."""
 
 
 def tangent(atom: Atom, e: Vector) -> Minorant:
-    """Return the minorant that touches an atom at e, or at the nearest point of the atom's domain."""
+    """Return the tangent of an atom at e, or at the point of the atom's domain that is nearest to e."""
     at = atom.segments
     nearest = atom.nearest(e, at)
     g = atom.slopes(nearest, at)
@@ -58,7 +58,7 @@ def tangent(atom: Atom, e: Vector) -> Minorant:
 
 
 def slope_matrix(atom: Atom, g: Vector) -> sp.csr_array:
-    """Return slopes, given as one number per entry of the argument, as a matrix with one row per entry of the atom."""
+    """Return the matrix of slopes, with one row per entry of the atom, from one number per entry of the argument."""
     at = atom.segments
     met = np.flatnonzero(g)
     indptr = np.searchsorted(met, at.offsets)
@@ -66,7 +66,7 @@ def slope_matrix(atom: Atom, g: Vector) -> sp.csr_array:
 
 
 def mean_minorant(atom: SelectionAtom) -> Minorant:
-    """Return the minorant of a maximum that is the mean of each run (the argument entries of one maximum)."""
+    """Return the minorant of a maximum that is the mean of each run (the entries over which a maximum is taken)."""
     at = atom.segments
     means = from_parts(
         np.repeat(1.0 / at.sizes, at.sizes), np.arange(at.entry_count), at.offsets, (at.count, at.entry_count)
@@ -75,9 +75,9 @@ def mean_minorant(atom: SelectionAtom) -> Minorant:
 
 
 def one_hot_minorant(atom: SelectionAtom, index: Index) -> Minorant:
-    """Return the minorant of a maximum that is one entry of the argument per run, given by its index.
+    """Return the minorant of a maximum that is one entry of the argument per run; `index` are these entries.
 
-    An index of -1 leaves the entry of the maximum open (without a minorant).
+    If an index is -1, the entry of the maximum is open (it has no minorant).
     """
     at, fixed = atom.segments, index >= 0
     chosen, indptr = index[fixed], np.concatenate([[0], np.cumsum(fixed)])
@@ -86,5 +86,5 @@ def one_hot_minorant(atom: SelectionAtom, index: Index) -> Minorant:
 
 
 def one_hot_minorants(selections: Selections) -> dict[Atom, StandIn]:
-    """Return, for each maximum, the minorant that is the value of its argument at the selected indices."""
+    """Return `one_hot_minorant` of each maximum at its selected indices."""
     return {atom: one_hot_minorant(atom, index) for atom, index in selections.items()}

@@ -1,9 +1,9 @@
-"""The relaxation that proves a bound: every atom on its convex side is replaced by an affine minorant.
+"""Relaxation for the proof of a bound: affine minorants replace the atoms that are needed from above.
 
-An atom phi is on its convex side where it is needed from above, so that the program stays convex. For any slopes g,
-phi(e) >= g'e - phi*(g), with phi* the conjugate. If each atom on its convex side is replaced by such a minorant, the
-program has no cones and no epigraph rows, and its optimum is a lower bound on that of the original program. A bound
-from multipliers of the declared rows is therefore proved by values and conjugates alone, whatever the epigraph was.
+For a convex atom phi with conjugate phi* and any slopes g,  phi(e) >= g'e - phi*(g).  If such a minorant replaces each
+atom that is needed from above, the program has no non-polyhedral cones and no epigraph rows, and its optimum is a lower
+bound on the optimum of the original program. Therefore a bound that follows from multipliers of the declared rows is
+proved with values and conjugates of atoms alone; it does not depend on how their epigraphs were formulated.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
-from milopt.compilation.expansion import Entries
-from milopt.compilation.lowering import Lowering, plain_block
+from milopt.compilation.expansion import AtomEntries
+from milopt.compilation.lowering import Lowering, block_without_epigraphs
 from milopt.compilation.minorant import Minorant, slope_matrix
 from milopt.compilation.rows import Rows
 from milopt.cones import NONNEGATIVE, get_cone
@@ -34,25 +34,25 @@ Minorants = dict[Atom, Minorant]
 
 @dataclass(frozen=True)
 class TermSizes:
-    """Sums of the absolute terms that atoms add to the gradient of the Lagrangian; the terms themselves may cancel."""
+    """Sums of the absolute terms that atoms add to the gradient of the Lagrangian, in which they may cancel."""
 
     columns: Vector
-    """One number per column."""
+    """One sum per column."""
     points: list[Vector | None]
-    """Per function, one number per point; None if its squared norm has a positive weight in the objective."""
+    """Per function, one sum per point; None if the function's squared norm has a positive weight in the objective."""
 
     def add(self, rows: Rows, weights: Vector) -> None:
-        """Add the absolute entries of the rows, each row times its weight, to these sums in place."""
+        """Add the absolute coefficients of the rows, each row multiplied by its weight, to the sums in place."""
         for matrix, sizes in ((rows.A, self.columns), *zip(rows.E, self.points, strict=True)):
             if sizes is not None and matrix.nnz:
                 sizes[: matrix.shape[1]] += transpose(absolute(matrix)) @ weights
 
 
 class MinorantLowering(Lowering):
-    """Lowering with minorants in place of atoms on their convex side too.
+    """Lowering in which minorants also replace the atoms that are needed from above.
 
-    It shares columns and points with `lowering`. `duals` are the multipliers of the declared rows by block, and `ridge`
-    the weights of the squared norms of functions.
+    The object shares columns and points with `lowering`. `duals` are the multipliers of the declared rows by block, and
+    `ridge` the weights of the squared norms of functions in the objective.
     """
 
     def __init__(
@@ -66,22 +66,25 @@ class MinorantLowering(Lowering):
         points = [np.zeros(n) if weight <= 0 else None for n, weight in counts]
         self.sizes = TermSizes(np.zeros(self.affine.width), points)
         self._weights = np.ones(1)
-        """Absolute multipliers of the rows to which an atom is being added; 1 for the objective."""
+        """Absolute multipliers of the rows to which `_slope_rows` adds an atom; (1,) for the objective."""
 
     def form(self) -> EvaluationForm:
-        """Return the evaluation form of the program, with at most one row per declared row and no auxiliary rows."""
+        """Return the evaluation form of the relaxation, with at most one row per declared row and no auxiliary rows."""
         objective = self.objective()
-        return self.assemble_blocks(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
+        return self.assemble_without_auxiliary_rows(
+            objective, [self.block(name, c) for name, c in self.program.constraints.items()]
+        )
 
     def block(self, name: str, constraint: Constraint) -> LoweredBlock:
         """Return the rows of one declared block, with minorants in place of atoms."""
         self._weights = np.abs(self.duals[name])
         return super().block(name, constraint)
 
-    def keeps_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
-        """Return True if the objective keeps an atom as a quadratic; one with inner atoms is replaced by a minorant.
+    def stays_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
+        """Return True if the atom becomes a squared term of the objective: if it is quadratic without inner atoms.
 
-        The square of a lower bound of the argument need not be a lower bound of the square.
+        A quadratic atom with inner atoms is replaced by a minorant, because the square of a lower bound of its argument
+        need not be a lower bound of the square.
         """
         return atom.is_quadratic and has_affine_argument(atom)
 
@@ -93,14 +96,14 @@ class MinorantLowering(Lowering):
         width, points = self.affine.width, self.affine.point_counts
         return rows.widen(width, points).plus(added.widen(width, points))
 
-    def _epigraph_block(self, name: str, rows: Rows, above: Entries) -> LoweredBlock:
+    def _epigraph_block(self, name: str, rows: Rows, above: AtomEntries) -> LoweredBlock:
         """Return the block of `rows`, to which the minorants of the atom entries `above` are added."""
         for atom, coefficient in above:
             rows = self._add_convex_side(rows, atom, coefficient)
-        return plain_block(name, NONNEGATIVE, rows)
+        return block_without_epigraphs(name, NONNEGATIVE, rows)
 
     def _slope_rows(self, atom: Atom, coefficient: sp.csr_array, slopes: sp.csr_array, side: int) -> Rows:
-        """Return slopes @ argument, and add the absolute terms to `sizes`, before terms of several entries cancel."""
+        """Return slopes @ argument, and add the absolute values of its terms to `sizes`, before they can cancel."""
         outer = self._weights if self._weights.size == slopes.shape[0] else np.zeros(slopes.shape[0])
         if atom.function is not None:
             rows = super()._slope_rows(atom, coefficient, slopes, side)
@@ -111,7 +114,9 @@ class MinorantLowering(Lowering):
             magnitudes = as_csr(magnitudes.maximum(multiply(absolute(coefficient), _slopes_at_zero(atom))))
         weights = np.asarray(transpose(magnitudes) @ outer)
         is_affine = has_affine_argument(atom)
-        self.sizes.add(self.affine.affine_argument(atom) if is_affine else self.affine.split(atom.argument)[0], weights)
+        self.sizes.add(
+            self.affine.affine_argument(atom) if is_affine else self.affine.separate_atoms(atom.argument)[0], weights
+        )
         if not is_affine:
             self._weights = weights[np.isin(atom.segments.run_of_entry, coefficient.indices)]
         rows = super()._slope_rows(atom, coefficient, slopes, side)
@@ -120,16 +125,17 @@ class MinorantLowering(Lowering):
 
 
 def _has_vanishing_slopes(atom: Atom) -> bool:
-    """Return True if the slopes of an atom may tend to 0 without reaching it (its epigraph is not polyhedral)."""
+    """Return True if the slopes of an atom may tend to 0 without reaching 0: if its epigraph is not polyhedral."""
     return not all(get_cone(name).is_polyhedral for name in atom.cones)
 
 
 def _slopes_at_zero(atom: Atom) -> sp.csr_array:
-    """Return the absolute slopes of an atom where all variables and functions are 0, or nearest to that in its domain.
+    """Return the absolute slopes of an atom, at most 1, at the point where all variables and functions are 0.
 
-    They count in the scale of residuals as the linear term of a quadratic does. Without them, the residual of a
-    logistic loss with an optimum at infinity would be compared with itself. A slope counts as at most 1, so that
-    exp(800 + x) does not admit every residual; an infinite slope at the edge of a domain counts as 1 too.
+    If that point is not in the domain of the atom, the nearest point of the domain is used. The slopes are part of the
+    scale with which residuals are compared, as the linear term of a quadratic is. Without them, the residual of a
+    logistic loss whose optimum is at infinity would be compared with itself. Slopes are limited to 1, so that
+    exp(800 + x) does not make every residual acceptable; so are infinite slopes at the edge of a domain.
     """
     at = atom.segments
     with np.errstate(all="ignore"):
@@ -138,7 +144,7 @@ def _slopes_at_zero(atom: Atom) -> sp.csr_array:
 
 
 def _value_at_zero(expression: Expression) -> Vector:
-    """Return the value of an expression where all variables and functions are 0."""
+    """Return the value of an expression at the point where all variables and functions are 0."""
 
     def value(leaf: Leaf) -> Vector:
         if isinstance(leaf, Atom):
@@ -151,11 +157,12 @@ def _value_at_zero(expression: Expression) -> Vector:
 
 
 def nearest_minorant(atom: Atom, raw: Vector) -> Minorant:
-    """Return the minorant of an atom with the slopes nearest to `raw`, given as one number per entry of the argument.
+    """Return the minorant of an atom whose slopes are the nearest to `raw` with a finite conjugate (`Atom.conjugate`).
 
-    If another atom occurs inside, slopes must have the sign in which the outer atom is monotone. Otherwise a lower
-    bound of the inner atom would give an upper bound of the outer one. Slopes of the wrong sign are replaced by 0; if
-    the result has wrong signs again, the constant of the minorant is -inf.
+    `raw` has one number per entry of the argument. If the argument contains other atoms, a slope must have the sign in
+    which the atom is monotone: otherwise a lower bound of an inner atom would not give a lower bound of the atom.
+    Slopes of the wrong sign are replaced by 0, and the nearest slopes with a finite conjugate are computed again; if
+    these have a wrong sign too, the constant of the minorant is -inf.
     """
     at = atom.segments
     g, conjugate = atom.conjugate(raw, at)

@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from milopt.arrays import Matrix
 
-Order = npt.NDArray[np.intp]
-"""Order of the pivots."""
+PivotOrder = npt.NDArray[np.intp]
+"""Indices of the pivots, in the order of the elimination."""
 
 
-def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, Order]:
-    """Return (L, order) with  matrix[order][:, order] = L L'  up to `tolerance` on the diagonal.
+def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, PivotOrder]:
+    """Return (L, order) with  matrix[order][:, order] = L L'  up to an error of `tolerance` on the diagonal.
 
-    L has one column per pivot above the tolerance, so none if the whole diagonal is at or below it.
+    L has one column per pivot above the tolerance: no column if no diagonal entry is above the tolerance.
     """
     from scipy.linalg.lapack import dpstrf
 

@@ -1,8 +1,8 @@
-"""Primal form: the program in standard form, with a function f given by its coordinates beta.
+"""Primal form: the program in standard form, in which columns beta represent each function f.
 
     f(x_p) = L_p beta  at the points x_p,   ||f|| = ||beta||
 
-L_p are the coordinates of the point x_p (`Whitening`).
+beta are the coordinates of f and the row vector L_p those of the point x_p (`Whitening`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
-from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_cones
+from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_polyhedral_rows
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import Whitening
 from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
@@ -25,17 +25,17 @@ from milopt.declaration.programs.sparse import selection_matrix, stack_rows, tra
 
 
 class PrimalForm(CompiledForm):
-    """Standard form whose columns are those of the program, followed by one block of coordinates per function."""
+    """Standard form whose columns are those of the program, followed by the coordinates of each function."""
 
     def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
         self.source = source
         self.whitenings = list(whitenings)
-        flat, cones = split_cones(source, active)
-        self._touch(flat, cones)
+        polyhedral, cones = split_polyhedral_rows(source, active)
+        self._extend_whitenings(polyhedral, cones)
         self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
-        self.active = flat
-        self._is_in_order = bool((flat == np.arange(flat.size)).all())
-        self._row_of, matrix, g, blocks = self._rows(flat, cones)
+        self.active = polyhedral
+        self._is_in_order = bool((polyhedral == np.arange(polyhedral.size)).all())
+        self._row_of, matrix, g, blocks = self._form_rows(polyhedral, cones)
         q, constant, P = self.objective(source)
         extra = int(self.starts[-1]) - source.n
         columns = [
@@ -58,7 +58,7 @@ class PrimalForm(CompiledForm):
         )
 
     def objective(self, source: EvaluationForm) -> tuple[Vector, float, Quadratic]:
-        """Return (q, constant, P) of the objective of `source`, all of whose points must have coordinates already."""
+        """Return (q, constant, P) of the objective of `source`; all points in the objective must have coordinates."""
         o, width = source.objective, int(self.starts[-1])
         q = np.zeros(width)
         q[: source.n] = o.q
@@ -68,11 +68,11 @@ class PrimalForm(CompiledForm):
             span = slice(int(self.starts[k]), int(self.starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
-                q[span] += whitening.rows(used).T @ o.p[k][used]
+                q[span] += whitening.coordinates(used).T @ o.p[k][used]
             if o.ridge[k]:
-                pieces.append(Piece(_unit(span, width), np.full(whitening.rank, o.ridge[k])))
+                pieces.append(Piece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
-            rows = self._flat(square.rows)
+            rows = self._row_matrix(square.rows)
             offset = square.rows.g
             weighted_offset = apply_weight(square.weight, offset)
             q += rows.T @ weighted_offset
@@ -80,13 +80,13 @@ class PrimalForm(CompiledForm):
             pieces.append(Piece(rows, square.weight))
         return q, constant, Quadratic(width, tuple(pieces))
 
-    def rows_of(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
-        """Return (F, g, blocks) of the rows `active`, all in polyhedral cones and at points that have coordinates."""
+    def polyhedral_rows(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
+        """Return (F, g, blocks) of the rows `active` in polyhedral cones; all their points must have coordinates."""
         taken = self.source.rows.take(active)
-        return self._flat(taken), taken.g, row_blocks(self.source, active)
+        return self._row_matrix(taken), taken.g, row_blocks(self.source, active)
 
-    def append(self, source: EvaluationForm, rows: Index) -> None:
-        """Append the rows `rows` of a new `source`; the program has no functions, so no coordinates are needed."""
+    def append_rows(self, source: EvaluationForm, rows: Index) -> None:
+        """Append the rows `rows` of a changed `source`; the program must have no functions."""
         self.source = source
         self.active = np.concatenate([self.active, rows])
         self._row_of = np.concatenate([self._row_of, rows])
@@ -100,90 +100,95 @@ class PrimalForm(CompiledForm):
         self.form = replace(self.form, F=F, g=g, rows=(*self.form.rows, *blocks))
 
     def change_objective(self, source: EvaluationForm) -> None:
-        """Replace q and the constant by those of a new `source`; P and the points must be the same."""
+        """Replace q and the constant by those of a changed `source`, whose P and points must be unchanged."""
         self.source = source
         q, constant, _ = self.objective(source)
         self.form = replace(self.form, q=q, constant=constant)
 
     def change_bounds(self, source: EvaluationForm) -> None:
-        """Replace the bounds of the program's own columns by those of a new `source`."""
+        """Replace the bounds of the program's own columns by those of a changed `source`."""
         self.source = source
         own, form = source.n, self.form
         lower = np.concatenate([source.lower, form.lower[own:]])
         self.form = replace(form, lower=lower, upper=np.concatenate([source.upper, form.upper[own:]]))
 
     def recover(self, x: Vector, z: Vector | None) -> PrimalDualPoint:
-        """Return the columns, the functions in the span of the basis points, and a multiplier for every row.
+        """Return the point of the evaluation form with the columns `x` and multipliers `z` of `form`.
 
-        Rows that are not in the flat form get the multiplier 0; without `z` there are no multipliers.
+        The functions are those in the span of the basis points. Rows that `form` does not contain get the multiplier 0.
+        If `z` is None, the point has no multipliers.
         """
         full: Vector | None = None
         if z is not None:
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        coefficients = tuple(w.coefficients(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
+        coefficients = tuple(
+            w.coefficients(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True)
+        )
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
-    def complete(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
-        """Return the point with the components of functions outside the basis points' span; None if nothing changes.
+    def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
+        """Return the point with the components of functions outside the span of basis points; None if nothing changes.
 
-        Stationarity determines these components: c f = E'z - p - sum E'W r, with c the weight of ||f||^2 and the
-        symbols of `evaluation_form`. Functions with c <= 0 or in a cone are left unchanged. A point that is almost in
-        the span has no coordinate of its own, but with a large multiplier even 1e-13 of it matters.
+        Stationarity determines these components: c f = E'z - p - sum_k E_k'W_k r_k, for the term 1/2 c ||f||^2 and with
+        the symbols of the docstring of `evaluation_form`. Functions with c <= 0 and functions that are part of a cone
+        are left unchanged. The components matter for points that are almost in the span and so define no coordinate: if
+        the multiplier is large, even a relative error of 1e-13 is not negligible.
         """
         o, completed = self.source.objective, list(point.coefficients)
         in_cones = {block.space for block in self.source.blocks}
-        for k, (whitening, span) in enumerate(zip(self.whitenings, self._spans, strict=True)):
+        for k, (whitening, span) in enumerate(zip(self.whitenings, self._coordinate_slices, strict=True)):
             if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.rank == whitening.points.size:
                 continue
             stationary_weights = transpose(self.source.rows.E[k]) @ point.z - o.p[k]
             for square in o.squares:
-                r = self._flat(square.rows) @ x + square.rows.g
+                r = self._row_matrix(square.rows) @ x + square.rows.g
                 stationary_weights = stationary_weights - transpose(square.rows.E[k]) @ apply_weight(square.weight, r)
             completed[k] = whitening.coefficients(x[span], stationary_weights / o.ridge[k])
         same = all(new is old for new, old in zip(completed, point.coefficients, strict=True))
         return None if same else replace(point, coefficients=tuple(completed))
 
     @property
-    def _spans(self) -> list[slice]:
-        """Per function, the slice of the columns that are its coordinates."""
+    def _coordinate_slices(self) -> list[slice]:
+        """Per function, the slice of the columns that contain its coordinates."""
         return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
 
-    def _touch(self, flat: Index, cones: list[int]) -> None:
-        """Compute coordinates of all points in the rows `flat`, in the blocks `cones` and in the objective."""
+    def _extend_whitenings(self, polyhedral: Index, cones: list[int]) -> None:
+        """Compute coordinates of all points in the rows `polyhedral`, in the blocks `cones` and in the objective."""
         o = self.source.objective
         for k, whitening in enumerate(self.whitenings):
-            used = [np.flatnonzero(o.p[k]), _columns_of(self.source.rows.E[k], flat)]
+            used = [np.flatnonzero(o.p[k]), _columns_with_entries(self.source.rows.E[k], polyhedral)]
             used += [np.unique(square.rows.E[k].indices) for square in o.squares]
             used += [np.unique(self.source.blocks[c].rows.E[k].indices) for c in cones]
             whitening.extend(np.unique(np.concatenate(used)).astype(np.intp))
 
-    def _flat(self, rows: Rows) -> sp.csr_array:
-        """Return the coefficients of rows over columns and coordinates as one matrix, without the constants."""
+    def _row_matrix(self, rows: Rows) -> sp.csr_array:
+        """Return one matrix with the coefficients of affine rows over all columns of `form`, without the constants."""
         parts = [rows.A]
         for whitening, e in zip(self.whitenings, rows.E, strict=True):
             used = np.unique(e.indices).astype(np.intp)
-            dense = e[:, used] @ whitening.rows(used) if used.size else np.zeros((rows.count, whitening.rank))
+            dense = e[:, used] @ whitening.coordinates(used) if used.size else np.zeros((rows.count, whitening.rank))
             parts.append(sp.csr_array(dense))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
-    def _rows(self, flat: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
-        """Return the source row of each row of F, and (F, g, blocks) of the rows `flat` and the blocks `cones`.
+    def _form_rows(self, polyhedral: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:
+        """Return (row_of, F, g, blocks) of the rows `polyhedral`, followed by the blocks with the indices `cones`.
 
-        A row for a coordinate of a function that ends a cone has the source row -1.
+        `row_of` is the source row of each row of F. It is -1 for a row that is a coordinate of a function which is the
+        last part of a cone.
         """
-        F, g, blocks = self.rows_of(flat)
-        matrices, offsets, row_of, stop = [F], [g], [flat], int(flat.size)
+        F, g, blocks = self.polyhedral_rows(polyhedral)
+        matrices, offsets, row_of, stop = [F], [g], [polyhedral], int(polyhedral.size)
         for c in cones:
             block = self.source.blocks[c]
-            matrices.append(self._flat(block.rows))
+            matrices.append(self._row_matrix(block.rows))
             offsets.append(block.rows.g)
             row_of.append(np.arange(self.source.starts[c], self.source.starts[c + 1]))
             size = block.count
             if block.space is not None:
                 span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))
-                matrices.append(_unit(span, int(self.starts[-1])))
+                matrices.append(_unit_rows(span, int(self.starts[-1])))
                 rank = span.stop - span.start
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))
@@ -194,11 +199,11 @@ class PrimalForm(CompiledForm):
         return np.concatenate(row_of).astype(np.intp), stack_rows(matrices), np.concatenate(offsets), blocks
 
 
-def _unit(span: slice, width: int) -> sp.csr_array:
-    """Return a matrix over `width` columns whose rows select the columns in `span`."""
+def _unit_rows(span: slice, width: int) -> sp.csr_array:
+    """Return a matrix with `width` columns and one unit row per column in `span`."""
     return selection_matrix(np.arange(span.start, span.stop), width)
 
 
-def _columns_of(matrix: sp.csr_array, rows: Index) -> Index:
-    """Return the columns in which these rows of a matrix have entries."""
+def _columns_with_entries(matrix: sp.csr_array, rows: Index) -> Index:
+    """Return the columns in which the given rows of a matrix have stored entries."""
     return np.unique(matrix[rows].indices).astype(np.intp)

@@ -1,7 +1,8 @@
 """Quadratic forms as sums of pieces, P = sum_k R_k' W_k R_k.
 
-Solvers can request P as a sparse or dense matrix, as a product with a vector, or as a principal submatrix. A piece with
-a dense W and an R that selects a few columns is never expanded to a larger dense matrix unless that is requested.
+Solvers can request P as a sparse or dense matrix, its product with a vector, or a principal submatrix. If the W of a
+piece is dense and its R selects a few columns, the piece is expanded to a dense matrix of the size of P only on
+request.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from milopt.declaration.programs.sparse import have_same_entries, scale_rows, tr
 
 
 def apply_weight(weight: Vector | Matrix, values: Vector) -> Vector:
-    """Return W values, for a matrix W or a diagonal W given as a vector."""
+    """Return W @ values; `weight` is the matrix W, or its diagonal if W is diagonal."""
     return np.asarray(weight * values if weight.ndim == 1 else weight @ values)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Piece x'R'WR x of a quadratic form.
+    """Piece 1/2 x'R'WR x of a quadratic form 1/2 x'Px.
 
-    R is sparse (k x n). W is a symmetric matrix (k x k), or a diagonal given as a vector (k).
+    `rows` is the sparse matrix R (k x n). `weight` is the symmetric matrix W (k x k), or its diagonal (k).
     """
 
     rows: sp.csr_array
@@ -48,7 +49,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Matrix P of 1/2 x'Px, as a sum of pieces over `size` columns."""
+    """Quadratic form 1/2 x'Px, with P = sum_k R_k' W_k R_k stored as pieces over `size` columns."""
 
     size: int
     pieces: tuple[Piece, ...] = ()
@@ -60,7 +61,7 @@ class Quadratic:
 
     @property
     def is_dense(self) -> bool:
-        """True if the dense weight of one piece has at least a quarter as many entries as P."""
+        """True if a piece has a dense weight with at least a quarter as many entries as P has."""
         return any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces)
 
     def times(self, x: Vector) -> Vector:
@@ -71,7 +72,7 @@ class Quadratic:
         return total
 
     def equals(self, other: Quadratic) -> bool:
-        """Return True if both have the same pieces in the same order, with exactly equal numbers."""
+        """Return True if both quadratic forms have the same pieces in the same order, with exactly equal numbers."""
         return len(self.pieces) == len(other.pieces) and all(
             have_same_entries(mine.rows, its.rows) and np.array_equal(mine.weight, its.weight)
             for mine, its in zip(self.pieces, other.pieces, strict=True)
@@ -100,7 +101,7 @@ class Quadratic:
         Column j has the entries starts[j] to starts[j + 1] - 1.
         """
         if self.is_dense:
-            upper = ~np.tri(self.size, k=-1, dtype=bool)  # read by rows, this is the lower triangle by columns
+            upper = ~np.tri(self.size, k=-1, dtype=bool)  # row-major upper triangle = column-major lower triangle
             starts = np.concatenate([[0], np.cumsum(np.arange(self.size, 0, -1))])
             rows = np.broadcast_to(np.arange(self.size, dtype=np.int32), upper.shape)[upper]
             return starts.astype(np.int32), rows, self.dense[upper]
@@ -128,15 +129,15 @@ class Quadratic:
 
     @cached_property
     def diagonal_sizes(self) -> Vector:
-        """Sum of the absolute diagonals of the pieces: the numbers that may cancel on the diagonal of P."""
+        """Sums of the absolute values that the pieces add to the diagonal of P, where they may cancel."""
         parts = (Piece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece for piece in self.pieces)
         return sum((np.abs(part.diagonal()) for part in parts), start=np.zeros(self.size))
 
 
 def _sum_pieces(size: int, pieces: Sequence[Piece]) -> Matrix:
-    """Return the sum of pieces over `size` columns as a dense matrix in new memory.
+    """Return the sum of pieces over `size` columns as a new dense matrix, which shares no memory with the pieces.
 
-    Pieces with diagonal weights are added entry by entry, because most of their entries are 0.
+    Pieces with diagonal weights are computed as sparse matrices and added entry by entry, because they are mostly 0.
     """
     dense = [piece for piece in pieces if piece.weight.ndim == 2]
     total = _dense_piece(dense[0]) if dense else np.zeros((size, size))
@@ -159,9 +160,9 @@ def _is_identity(rows: sp.csr_array) -> bool:
 
 
 def _dense_piece(piece: Piece) -> Matrix:
-    """Return R'WR as a dense matrix; W itself, not a copy, if W is dense and R is the identity.
+    """Return R'WR as a dense matrix; the result is W itself, not a copy, if W is dense and R is the identity.
 
-    If each column of R has at most one entry, entries of W are gathered instead of multiplied.
+    If each column of R has at most one entry, the entries of W are gathered and scaled instead of multiplying matrices.
     """
     rows, weight = piece.rows, piece.weight
     if weight.ndim == 1:

@@ -1,9 +1,12 @@
-"""Recession directions d, along which the objective of a program in standard form decreases without limit.
+"""Recession directions d: from any feasible point, the objective decreases without limit along d.
+
+For a program in standard form, such a direction is a solution with q'd < 0 of the program
 
     min q'd   s.t.   F d in K,   P d = 0,   d_j >= 0 (<= 0) if x_j has a lower (upper) bound,   -1 <= d <= 1
 
-The program is stated in units that give all rows and columns about the same size (`scaling`). The point d = 0 is always
-feasible. A direction with q'd < 0 proves that a program is unbounded only together with a feasible point of it.
+The bounds -1 <= d <= 1 make the optimum finite. The program is stated in units that give all rows and columns about the
+same size (`scaling`). The point d = 0 is always feasible. A direction with q'd < 0 proves that the original program is
+unbounded only together with a feasible point of the original program.
 """
 
 from __future__ import annotations
@@ -20,15 +23,15 @@ from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
 
 ZERO_TOLERANCE = 1e-11
-"""Share of the largest entry of a direction below which an entry counts as 0."""
+"""Largest absolute entry of a direction, relative to its largest entry, that is replaced by 0."""
 MAX_VIOLATION_PER_DECREASE = 1e-4
-"""Largest violation of a row, in scaled units, relative to the decrease of the objective along the same direction."""
+"""Largest violation of a row by a direction, in scaled units, relative to the decrease of the objective along it."""
 CANCELLATION_TOLERANCE = 1e-9
-"""Smallest decrease that counts, relative to the sum of its absolute terms."""
+"""Smallest decrease -q'd of the objective that is accepted, relative to the sum of the absolute terms of q'd."""
 
 
 class RecessionProgram:
-    """Program over recession directions (see the module docstring), and the verification of its solutions."""
+    """Program over recession directions d (see the module docstring), and the verification of its solutions."""
 
     def __init__(self, form: StandardForm) -> None:
         P = sp.csr_array(form.P.sparse)
@@ -50,13 +53,13 @@ class RecessionProgram:
             integer=np.zeros(form.n, dtype=bool),
             rows=rows,
         )
-        """The program over directions d, in standard form and in scaled units."""
+        """Program over directions d, in standard form and in scaled units."""
 
     def verify_ray(self, d: Vector | None) -> Vector | None:
-        """Return the direction `d` in the units of the program if it passes the checks, otherwise None.
+        """Return the direction `d`, converted to the units of the original program, if it passes the checks; else None.
 
-        The objective must decrease along `d` by more than rounding errors, and the rows may be violated only by a small
-        share of this decrease.
+        `d` is a solution of `form`, or None. The objective must decrease along `d` by more than rounding errors, and
+        violations of rows must be small relative to this decrease.
         """
         form = self.form
         if d is None or d.size != form.n or not np.isfinite(d).all():
@@ -70,11 +73,11 @@ class RecessionProgram:
         fall = -float(terms.sum())
         if fall <= CANCELLATION_TOLERANCE * float(np.abs(terms).sum()):
             return None
-        violation = float(np.abs(self._inside(form.F @ d) - form.F @ d).max(initial=0.0))
+        violation = float(np.abs(self._move_into_cones(form.F @ d) - form.F @ d).max(initial=0.0))
         return d * self._column if violation <= MAX_VIOLATION_PER_DECREASE * fall else None
 
-    def _inside(self, rows: Vector) -> Vector:
-        """Return values in K near `rows`, the values of all rows."""
+    def _move_into_cones(self, rows: Vector) -> Vector:
+        """Return `rows`, the values of all rows, moved to nearby points of their cones."""
         near = np.zeros(rows.size)
         for block in self.form.rows:
             part = slice(block.start, block.stop)

@@ -1,4 +1,4 @@
-"""Affine rows over columns and function values,  A x + sum_f E_f f(points_f) + g, with sparse matrices."""
+"""Affine rows A x + sum_f E_f f(points_f) + g over columns x and function values, with sparse matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from milopt.declaration.programs.sparse import (
 
 @dataclass(frozen=True)
 class Rows:
-    """Affine rows A x + sum_k E_k f_k(points_k) + g, with E in the order of the program's functions."""
+    """Affine rows A x + sum_k E_k f_k(points_k) + g; E has one matrix per function without a dictionary."""
 
     A: sp.csr_array
     E: tuple[sp.csr_array, ...]
@@ -37,16 +37,16 @@ class Rows:
 
     @classmethod
     def empty(cls, columns: int, points: Sequence[int]) -> Rows:
-        """Return an object with no rows, over these numbers of columns and points (one number per function)."""
+        """Return an object with no rows, for `columns` columns and `points` points (one number per function)."""
         return cls(zeros(0, columns), tuple(zeros(0, n) for n in points), np.zeros(0))
 
     def left_multiply(self, matrix: sp.csr_array) -> Rows:
-        """Return matrix @ rows: each new row is a combination of these rows."""
+        """Return matrix @ rows: each row of the result is a linear combination of these rows."""
         g = np.asarray(matrix @ self.g) if self.g.any() else np.zeros(matrix.shape[0])
         return Rows(multiply(matrix, self.A), tuple(multiply(matrix, e) for e in self.E), g)
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
-        """Return the rows in `index`, in that order."""
+        """Return the rows with these indices, in the order of `index`."""
         return Rows(take_rows(self.A, index), tuple(take_rows(e, index) for e in self.E), self.g[index])
 
     def plus(self, other: Rows) -> Rows:
@@ -55,9 +55,10 @@ class Rows:
         return Rows(add(self.A, other.A), e, self.g + other.g)
 
     def widen(self, columns: int, points: Sequence[int] | None = None) -> Rows:
-        """Return the rows over more columns and points, with zero coefficients for the new ones.
+        """Return the same rows for more columns and points; the new columns and points have the coefficient 0.
 
-        `points` has one number per function; None leaves the points as they are.
+        `columns` is the new number of columns, and `points` the new numbers of points (one per function); None means
+        that the points do not change.
         """
         same = points is None or all(e.shape[1] == n for e, n in zip(self.E, points, strict=True))
         if columns == self.A.shape[1] and same:
@@ -66,11 +67,11 @@ class Rows:
         return Rows(widen(self.A, columns), e, self.g)
 
     def transpose_times(self, z: Vector) -> Vector:
-        """Return A'z, without the matrices E."""
+        """Return A'z; the matrices E are not used."""
         return np.asarray(transpose(self.A) @ z)
 
     def value(self, x: Vector, function_values: Sequence[Vector]) -> Vector:
-        """Return A x + sum_k E_k f_k + g, where f_k = function_values[k] are the values of function k at its points."""
+        """Return A x + sum_k E_k f_k + g; f_k = function_values[k] are the values of function k at its points."""
         total = self.g.copy()
         for matrix, values in ((self.A, x), *zip(self.E, function_values, strict=True)):
             if matrix.indptr[-1]:
@@ -87,6 +88,6 @@ def stack_affine_rows(parts: Sequence[Rows]) -> Rows:
 
 
 def unit_rows(columns: npt.NDArray[np.intp], width: int, points: Sequence[int], sign: float = 1.0) -> Rows:
-    """Return one row per index in `columns`: that column times `sign`, over `width` columns and `points` points."""
+    """Return one row sign * x_j per index j in `columns`, for `width` columns and `points` points (per function)."""
     count = columns.size
     return Rows(selection_matrix(columns, width, sign), tuple(zeros(count, n) for n in points), np.zeros(count))

@@ -1,7 +1,8 @@
-"""Units in which all rows and columns of the matrix F of a program in standard form have about the same size.
+"""Units of rows and columns in which all rows and columns of a matrix F have about the same size.
 
-R and S are positive diagonal matrices of powers of two such that the largest entry of every non-zero row and column of
-R F S  is about 1 (Ruiz). Rows of one non-polyhedral cone share one unit, so that they stay in the cone.
+F is the matrix of a program in standard form. R and S are diagonal matrices of powers of two such that the largest
+absolute entry of every non-zero row and column of  R F S  is about 1 (Ruiz iteration). The rows of one non-polyhedral
+cone have one common unit, so that scaled points of the cone are points of the cone.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ class ScalingUnits:
 
 
 def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDArray[np.bool_]) -> ScalingUnits:
-    """Return the units R and S of F, whose rows lie in the blocks `rows`; columns with `fixed` True keep the unit 1."""
+    """Return the units R and S of F, whose row blocks are `rows`; columns with `fixed` True keep the unit 1."""
     size = sp.csr_array(abs(F.copy()))
     row, column = np.ones(F.shape[0]), np.ones(F.shape[1])
     for _ in range(N_PASSES if F.nnz else 0):
         scaled = sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column))
         row = row / np.sqrt(_row_sizes(scaled, rows))
-        width = _largest(scaled, axis=0)
+        width = _largest_entries(scaled, axis=0)
         column = np.where(fixed, 1.0, column / np.sqrt(np.where(width > 0.0, width, 1.0)))
     row = row / _row_sizes(sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column)), rows)
-    return ScalingUnits(_power_of_two(row), _power_of_two(column))
+    return ScalingUnits(_nearest_powers_of_two(row), _nearest_powers_of_two(column))
 
 
 def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
-    """Return, per row of a non-negative matrix, its largest entry; 1 in place of 0.
+    """Return the largest entry of each row of a non-negative matrix, or 1 if that is 0.
 
-    Rows of one non-polyhedral cone share the largest entry of them all.
+    Each row of a non-polyhedral cone gets the largest entry among all rows of the cone.
     """
-    largest = _largest(matrix, axis=1)
+    largest = _largest_entries(matrix, axis=1)
     for block in rows:
         if not block.cone.is_polyhedral and block.size:
             part, sizes = slice(block.start, block.stop), block.cone_sizes
@@ -59,13 +60,13 @@ def _row_sizes(matrix: sp.csr_array, rows: Sequence[RowBlock]) -> Vector:
     return np.where(largest > 0.0, largest, 1.0)
 
 
-def _largest(matrix: sp.csr_array, axis: int) -> Vector:
-    """Return the largest entry of each column (axis 0) or row (axis 1); 0 if there are no entries."""
+def _largest_entries(matrix: sp.csr_array, axis: int) -> Vector:
+    """Return the largest entry of each column (axis 0) or each row (axis 1); 0 for a matrix without entries."""
     if not matrix.shape[axis]:
         return np.zeros(matrix.shape[1 - axis])
     return np.array(matrix.max(axis=axis).todense(), dtype=np.float64).ravel()
 
 
-def _power_of_two(values: Vector) -> Vector:
-    """Return the nearest powers of two, on a logarithmic scale."""
+def _nearest_powers_of_two(values: Vector) -> Vector:
+    """Return the powers of two that are nearest to positive values on a logarithmic scale."""
     return np.asarray(np.exp2(np.round(np.log2(values))))

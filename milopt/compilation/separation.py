@@ -1,7 +1,8 @@
 """Evaluation form with separable squares: a square r'Wr that is not separable becomes w'Ww with new columns w = r.
 
-Each column then has curvature by itself (or within the group of one square), or is linear, as the dual form requires. A
-square is separable if its weight is diagonal and each of its rows consists of one column and a constant.
+A square is separable if its weight is diagonal and each of its rows consists of one column and a constant. After this
+change, every column is linear, has a curvature of its own, or belongs to the columns w of exactly one square, as the
+dual form requires.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from milopt.declaration.programs.sparse import selection_matrix
 
 @dataclass(frozen=True)
 class StrictGroup:
-    """Group of columns with invertible curvature W, stored as the inverse (a vector if W is diagonal)."""
+    """Group of columns with the term 1/2 x'Wx; `inverse` is the inverse of W, or its diagonal if W is diagonal."""
 
     columns: Index
     inverse: npt.NDArray[np.float64]
 
-    def times(self, values: Vector) -> Vector:
+    def apply_inverse(self, values: Vector) -> Vector:
         """Return W^-1 values."""
         return apply_weight(self.inverse, values)
 
@@ -37,15 +38,16 @@ class StrictGroup:
 class SeparableProgram:
     """Program with separable squares and rows in polyhedral cones.
 
-    It is  min 1/2 sum_groups x'Wx + q'x + constant  s.t. rows in zero or non-negative cones, lower <= x <= upper.  The
-    terms of functions in the objective stay in the evaluation form.
+        min 1/2 sum_groups x'Wx + q'x + constant   s.t.   rows in zero or non-negative cones,   lower <= x <= upper
+
+    Functions occur in the rows; their terms in the objective are those of the evaluation form and are not stored here.
     """
 
     rows: Rows
     equality: npt.NDArray[np.bool_]
-    """Per row, whether it lies in the zero cone."""
+    """Per row, True if it is an equation (lies in the zero cone)."""
     row_columns: tuple[ColumnBlock, ...]
-    """The blocks of rows, as blocks of columns of the dual (one column per row)."""
+    """Blocks of rows, described as column blocks, because each row is a column of the dual."""
     lower: Vector
     upper: Vector
     q: Vector
@@ -60,7 +62,7 @@ class SeparableProgram:
 
     @property
     def is_linear(self) -> npt.NDArray[np.bool_]:
-        """Per column, whether it is in no group and so has no curvature."""
+        """Per column, True if the column is in no group and therefore has no curvature."""
         flags = np.ones(self.n, dtype=bool)
         for group in self.groups:
             flags[group.columns] = False
@@ -68,9 +70,9 @@ class SeparableProgram:
 
 
 def separate_squares(form: EvaluationForm, active: Index) -> SeparableProgram:
-    """Return the program of the active rows, all in polyhedral cones, with separable squares.
+    """Return the separable program of the active rows, all of which must lie in polyhedral cones.
 
-    The rows r - w = 0 of new columns w follow the active rows.
+    The rows r - w = 0 that define the new columns w follow the active rows.
     """
     o, n = form.objective, form.n
     q, constant, curvature = o.q.copy(), o.constant, np.zeros(n)
@@ -121,11 +123,11 @@ def separate_squares(form: EvaluationForm, active: Index) -> SeparableProgram:
 
 
 def _is_separable(square: SquaredTerm) -> bool:
-    """Return True if every row of a square has one column and no function value, and its weight is a vector."""
+    """Return True if the weight of a square is diagonal and each row has exactly one column and no function value."""
     one_each = bool((np.diff(square.rows.A.indptr) == 1).all())
     return square.weight.ndim == 1 and one_each and not any(e.nnz for e in square.rows.E)
 
 
 def has_nonpolyhedral_cone(form: EvaluationForm) -> bool:
-    """Return True if a block of rows lies in a non-polyhedral cone."""
+    """Return True if any block of rows of the form lies in a non-polyhedral cone."""
     return bool(form.conic)

@@ -1,4 +1,4 @@
-"""Sides of the atoms of a whole program, and the atoms that occur on their other side (needed from below)."""
+"""Sides of all atoms of a program, and the atoms that are needed from below somewhere (their other side)."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milopt.compilation.arguments import inner_sides
+from milopt.compilation.arguments import expression_sides
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import UnsupportedError
 
 
-def sides(program: Program) -> tuple[AtomSides, ...]:
-    """Return the sides of the entries of every atom, for the objective and each constraint block.
+def atom_sides(program: Program) -> tuple[AtomSides, ...]:
+    """Return the sides from which the entries of every atom are needed, for the objective and each constraint block.
 
-    Quadratic atoms that the objective keeps have no side.
+    Quadratic terms of the objective (see `stays_quadratic`) are left out.
     """
     result: list[AtomSides] = []
     places = [(OBJECTIVE, program.minimized_objective(), ABOVE)]
     places += [(name, constraint.expression, BELOW) for name, constraint in program.constraints.items()]
     for where, expression, direction in places:
-        result += inner_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
+        result += expression_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))
     return tuple(result)
 
 
-def witnessed_maxima(program: Program, operation: str) -> list[SelectionAtom]:
-    """Return the maxima that occur on their other side (needed from below).
+def maxima_on_other_side(program: Program, operation: str) -> list[SelectionAtom]:
+    """Return the maxima that are needed from below somewhere in a program (their other side).
 
-    Raise an error if an atom of another kind occurs on its other side, or if one of the maxima contains an atom or is
-    inside one. `operation` is the operation that supports only maxima, for the error message.
+    Raise an `UnsupportedError` if an atom of another kind is needed from below, or if one of these maxima contains an
+    atom or occurs inside an atom. `operation` is the name of the operation that supports only maxima, for the message.
     """
     maxima: list[SelectionAtom] = []
     for atom in other_side_atoms(program):
@@ -40,14 +40,14 @@ def witnessed_maxima(program: Program, operation: str) -> list[SelectionAtom]:
                 "The convex-concave procedure (scheme='ccp') supports every atom."
             )
         maxima.append(atom)
-    check_plain_maxima(program, maxima, operation)
+    check_maxima_not_nested(program, maxima, operation)
     return maxima
 
 
-def check_plain_maxima(program: Program, maxima: Sequence[SelectionAtom], operation: str) -> None:
-    """Raise an error if one of the `maxima` occurs inside another atom or contains an atom.
+def check_maxima_not_nested(program: Program, maxima: Sequence[SelectionAtom], operation: str) -> None:
+    """Raise an `UnsupportedError` if one of the `maxima` occurs inside another atom or contains an atom.
 
-    `operation` is the operation that does not support this, for the error message.
+    `operation` is the name of the operation that does not support this, for the error message.
     """
     inside: dict[int, Atom] = {}
     for expression in (program.objective, *(constraint.expression for constraint in program.constraints.values())):
@@ -64,9 +64,9 @@ def check_plain_maxima(program: Program, maxima: Sequence[SelectionAtom], operat
 
 
 def other_side_atoms(program: Program) -> list[Atom]:
-    """Return the atoms that are needed from below somewhere (their other side); with any, the program is DC."""
+    """Return the atoms that are needed from below somewhere in a program; the program is DC if there are any."""
     atoms: dict[int, Atom] = {}
-    for side in sides(program):
+    for side in atom_sides(program):
         if side.witness.size:
             atoms[id(side.atom)] = side.atom
     return list(atoms.values())

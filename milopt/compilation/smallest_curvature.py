@@ -1,10 +1,11 @@
-"""Smallest eigenvalue of a quadratic over a function f and columns x, by Lanczos in the kernel's inner product.
+"""Smallest eigenvalue of a quadratic over a function f and columns x, with Lanczos in the kernel's inner product.
 
 For  1/2 c ||f||^2 + 1/2 sum_k r_k'W_k r_k,  r_k = A_k x + E_k f,  the Hessian at (f, x) with f = sum_p a_p K(x_p, .) is
 
     T (a, x) = (c a + sum_k E_k'W_k r_k,  sum_k A_k'W_k r_k)
 
-and it is symmetric in the inner product  <(a, x), (b, y)> = a'Kb + x'y  of the space, so no coordinates are needed.
+where K is the kernel matrix of all points. T is symmetric in the inner product  <(a, x), (b, y)> = a'Kb + x'y  of f and
+x, so the Lanczos method needs no coordinates of f.
 """
 
 from __future__ import annotations
@@ -25,20 +26,21 @@ MAX_LANCZOS_STEPS = 300
 
 
 def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tolerance: float = 1e-6) -> float:
-    """Return the smallest eigenvalue of the objective's Hessian to a relative tolerance; ignore rows and bounds.
+    """Return an estimate of the smallest eigenvalue of the objective's Hessian; rows and bounds are ignored.
 
-    The accuracy may be lower if `MAX_LANCZOS_STEPS` is reached.
+    The estimate is the smallest Ritz value. Its estimated relative error is at most `tolerance`, unless
+    `MAX_LANCZOS_STEPS` was reached.
     """
     bounds = np.concatenate([[0], np.cumsum([space.count for space in spaces])]).astype(int)
     total = int(bounds[-1])
     parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
 
     def apply_kernel(vector: Vector) -> Vector:
-        """Return (Ka, x) for the vector (a, x); its product with (b, y) is the inner product <(a, x), (b, y)>."""
+        """Return (Ka, x) for `vector` = (a, x); (b, y) @ (Ka, x) is the inner product <(a, x), (b, y)>."""
         values = [space.values(vector[part]) for space, part in zip(spaces, parts, strict=True)]
         return np.concatenate([*values, vector[total:]])
 
-    def hessian(vector: Vector, values: Vector) -> Vector:
+    def apply_hessian(vector: Vector, values: Vector) -> Vector:
         """Return T (a, x), given `vector` = (a, x) and `values` = (Ka, x)."""
         o = form.objective
         pulls = [ridge * vector[part] for ridge, part in zip(o.ridge, parts, strict=True)]
@@ -63,10 +65,10 @@ def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tole
     for _ in range(min(MAX_LANCZOS_STEPS, size)):
         vector, values = vector / length, values / length
         basis.append((vector, values))
-        image = hessian(vector, values)
+        image = apply_hessian(vector, values)
         diagonal.append(float(image @ values))
         for _ in range(2):
-            # Two passes keep the basis orthogonal up to rounding.
+            # Two passes of Gram-Schmidt keep the basis orthogonal up to rounding.
             for direction, image_of_direction in basis:
                 image = image - float(image @ image_of_direction) * direction
         theta, modes = eigh_tridiagonal(diagonal, off, select="i", select_range=(0, 0))

@@ -1,6 +1,6 @@
-"""Stand-ins that replace atoms needed from below (on their other side).
+"""Stand-ins: the minorants or expressions that replace atoms which are needed from below (on their other side).
 
-They are minorants or expressions. An entry without a minorant is called open; an objective contains its upper bound.
+An entry of an atom that has no minorant is called open; in the objective, its upper bound replaces it.
 """
 
 from __future__ import annotations
@@ -20,26 +20,30 @@ from milopt.errors import ConvexityError
 
 
 class OtherSideStandIns:
-    """Stand-ins of a program's atoms, and the split of coefficients into entries that need them and others."""
+    """Stand-ins of a program's atoms, and the split of coefficients into entries with an epigraph or a stand-in."""
 
     def __init__(self, stand_ins: StandIns, both_sides: bool) -> None:
         self.stand_ins: dict[Atom, StandIn] = dict(stand_ins)
         """Stand-in of each atom."""
         self.both_sides = both_sides
-        """If True, the stand-ins of maxima also replace them on their convex side (the papers' alternation)."""
+        """True if stand-ins replace maxima also where these are needed from above (alternation, as in some papers)."""
         self.ceilings: dict[Atom, Vector] = {}
-        """Per atom, the upper bounds of its entries, which replace open entries in the objective."""
+        """Per atom, the upper bounds of its entries; they replace the open entries in the objective."""
         self.missing: set[Atom] = set()
-        """Maxima that had no stand-in when they were lowered and were replaced by the means of their runs."""
+        """Maxima that needed a stand-in and had none, so that the means of their runs (bags) replaced them."""
         self._split_cache: dict[tuple[int, int], tuple[Coefficient, SplitCoefficient]] = {}
-        """Cached results of `split_by_side` by the id of a constant coefficient, which each entry keeps alive."""
+        """Cached results of `split_by_side` by the id of a constant coefficient and the direction.
+
+        The values contain the coefficient, so that no other object gets its id.
+        """
 
     def split_by_side(
         self, atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]
     ) -> SplitCoefficient:
-        """Split a coefficient into the entries needed from above (epigraphs) and those that need a stand-in.
+        """Split a coefficient into the atom entries with an epigraph (`above`) and those with a stand-in (`below`).
 
-        `direction`: as in `entry_sides.split_by_side`. With `both_sides`, all entries of a maximum need a stand-in.
+        `direction` is that of `entry_sides.split_by_side`. If `both_sides` is True, all entries of a maximum have a
+        stand-in.
         """
         if self.both_sides and isinstance(atom, SelectionAtom):
             values = coefficient.value()
@@ -52,9 +56,9 @@ class OtherSideStandIns:
         return self._split_cache[key][1]
 
     def stand_in_of(self, atom: Atom) -> StandIn:
-        """Return the stand-in for an atom on its other side; for a maximum without one, the means of its runs.
+        """Return the stand-in of an atom that is needed from below; for a maximum without one, the means of its runs.
 
-        Raise a `ConvexityError` for any other atom without a stand-in.
+        Raise a `ConvexityError` for an atom of another kind without a stand-in.
         """
         chosen = self.stand_ins.get(atom)
         if chosen is not None:
@@ -67,21 +71,22 @@ class OtherSideStandIns:
         self.missing.add(atom)
         return mean_minorant(atom)
 
-    def is_open(self, atom: Atom) -> npt.NDArray[np.bool_]:
-        """Return, per entry, whether the atom's minorant leaves it open; False if the atom has no minorant at all."""
+    def open_entries(self, atom: Atom) -> npt.NDArray[np.bool_]:
+        """Return, per entry of an atom, True if its minorant leaves the entry open; all False if it has no minorant."""
         chosen = self.stand_ins.get(atom)
         if chosen is None or isinstance(chosen, Expression):
             return np.zeros(atom.size, dtype=bool)
         return chosen.open_entries
 
-    def ceiling(self, atom: Atom, below: sp.csr_array) -> float:
-        """Return the sum of an objective's terms with open entries of an atom, at the entries' upper bounds.
+    def ceiling_of_open_terms(self, atom: Atom, below: sp.csr_array) -> float:
+        """Return the sum of the objective's terms with open entries of an atom, evaluated at their upper bounds.
 
-        `below`: the atom's coefficient at entries that are needed from below. An unknown bound is infinite.
+        `below` is the atom's coefficient at entries that are needed from below. An unknown upper bound counts
+        as infinite.
         """
-        is_open = self.is_open(atom)
+        is_open = self.open_entries(atom)
         if not is_open.any() or not below.nnz:
             return 0.0
         bounds = np.where(is_open, self.ceilings.get(atom, np.full(is_open.size, np.inf)), 0.0)
-        # Constant zeros are not stored, so they do not multiply infinite bounds; parameters that are zero now do.
+        # Constant zeros are not stored, so they do not multiply infinite bounds; stored zeros of parameters do.
         return float(np.sum(below.data * bounds[below.indices]))

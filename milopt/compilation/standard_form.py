@@ -1,8 +1,11 @@
-"""Standard form, the flat form that solvers get: min 1/2 x'Px + q'x + c  s.t.  F x + g in K,  lower <= x <= upper.
+"""Standard form of a program, which solvers get: min 1/2 x'Px + q'x + c  s.t.  F x + g in K,  lower <= x <= upper.
 
-Some columns may be integer. K is a product of cones (`milopt.cones`), one `RowBlock` after the other. The multipliers z
-of the rows lie in the dual cone K*, and  P x + q = F'z + reduced costs,  with reduced costs >= 0 at a lower bound and
-<= 0 at an upper bound. For HiGHS this means `row_lower = -g`; Clarabel and ECOS get `A = -F`, `b = g`.
+The standard form is also called the flat form. Some columns may be integer. K is a product of cones (`milopt.cones`),
+described by one `RowBlock` after the other. The multipliers z of the rows lie in the dual cone K*. At a solution,
+
+    P x + q = F'z + reduced costs,   with reduced costs >= 0 at a lower bound and <= 0 at an upper bound.
+
+HiGHS gets `row_lower = -g`; Clarabel and ECOS get `A = -F` and `b = g`.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from milopt.errors import UnsupportedError
 
 
 def check_cone(cone: object, name: str) -> None:
-    """Raise an error if `cone`, the cone of the rows `name`, is not a `Cone` of milopt."""
+    """Raise an `UnsupportedError` if `cone` is not a `Cone`; `name` is the name of its rows in the message."""
     if not isinstance(cone, Cone):
         known = ", ".join(CONES)
         raise UnsupportedError(f"The rows {name!r} lie in an unknown cone, {cone!r}; milopt supports {known}.")
@@ -31,20 +34,20 @@ def check_cone(cone: object, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlock:
-    """Consecutive columns of one named variable or auxiliary of the program, or, in a dual, of one block of rows."""
+    """Consecutive columns of one variable or of one block of auxiliary columns; in a dual, of one block of rows."""
 
     name: str
     start: int
     stop: int
     _: KW_ONLY
     scalar: bool = False
-    """True if the variable was declared without a shape, so that its column is named without an index."""
+    """True if the variable was declared without a shape; the name of its column then has no index."""
     declared: npt.NDArray[np.intp] | None = None
     """Per column of a dual, the entry of the declared block of rows; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
-    """Per column of a dual, the instance of its row, as in `RowBlock.instance`."""
+    """Per column of a dual, the instance in the row of the primal, as in `RowBlock.instance`."""
     shape: tuple[int, ...] = ()
-    """Shape of a matrix of variables, for labels; otherwise ()."""
+    """Shape of the variable if it has several dimensions, for the labels; otherwise ()."""
 
     @property
     def size(self) -> int:
@@ -53,7 +56,7 @@ class ColumnBlock:
 
     @property
     def labels(self) -> list[str]:
-        """One label per column, as in a row block; "0,2" for an entry of a matrix."""
+        """One label per column: "3", "0,2" for an entry of a matrix variable, or "3,17" as in `RowBlock.labels`."""
         if self.shape:
             return [",".join(map(str, index)) for index in np.ndindex(self.shape)]
         return _labels(self.size, self.declared, self.instance)
@@ -71,7 +74,7 @@ class RowBlock:
     declared: npt.NDArray[np.intp] | None = None
     """Per row, the entry of the declared block; None means 0, 1, 2, ..."""
     instance: npt.NDArray[np.intp] | None = None
-    """Per row, the instance (counted over all bags) of an epigraph row, else -1; None if there are no epigraph rows."""
+    """Per row, the instance (counted over all bags) of an epigraph row, or -1; None if there is no epigraph row."""
     sizes: Index | None = None
     """Number of rows of each cone of the block; None for the default of `cone_sizes`."""
 
@@ -100,7 +103,7 @@ class RowBlock:
 
 @dataclass(frozen=True)
 class StandardForm:
-    """Program in standard form (the flat form); immutable. The module docstring states the formula and the signs."""
+    """Program in standard form, immutable; the module docstring defines the fields and the signs of multipliers."""
 
     name: str
     P: Quadratic
@@ -116,11 +119,11 @@ class StandardForm:
     maximize: bool = False
     """True if the program was declared as a maximisation; this form minimises the negated objective."""
     notes: tuple[str, ...] = ()
-    """Remarks that are written into a file of this program."""
+    """Remarks that are written as comments into a file of this program."""
     known_convex: bool = False
-    """True if P is positive semidefinite by construction, so that no check is needed."""
+    """True if P is positive semidefinite by construction, so that convexity need not be checked."""
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Names of the entries of blocks, by the name of the block, for a program that was read from a file."""
+    """Names of the columns or rows of blocks, by the name of the block, for a program that was read from a file."""
 
     @property
     def n(self) -> int:
@@ -137,7 +140,7 @@ class StandardForm:
         return self.P.value(x) + float(self.q @ x) + self.constant
 
     def differs_in_q_only(self, other: StandardForm) -> bool:
-        """Return True if the forms differ at most in q, constant and names, so that a factorisation can be reused."""
+        """Return True if two forms are equal except for q, constant and names, so that factorisations can be reused."""
         return (
             have_same_entries(self.F, other.F)
             and self.P.equals(other.P)
@@ -148,25 +151,25 @@ class StandardForm:
         )
 
     def rows_in(self, cone: Cone) -> npt.NDArray[np.intp]:
-        """Return the indices of the rows in one kind of cone."""
+        """Return the indices of the rows that lie in this kind of cone."""
         ranges = [np.arange(block.start, block.stop) for block in self.rows if block.cone is cone]
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
 
     @cached_property
     def conic(self) -> tuple[RowBlock, ...]:
-        """Blocks whose cones are not polyhedral."""
+        """Row blocks whose cones are not polyhedral."""
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 
     def column_names(self) -> list[str]:
-        """Return one name per column: `b`, `slack[3]`, `X[0,2]`, or its name in the file that was read."""
+        """Return one name per column, such as `b`, `slack[3]` or `X[0,2]`, or the name in the file that was read."""
         return [name for block in self.columns for name in self._names(block, block.scalar)]
 
     def row_names(self) -> list[str]:
-        """Return one name per row: `margin[3]`, `margin[3,17]` for instance 17 in entry 3, or its name in a file."""
+        """Return one name per row: `margin[3]`, `margin[3,17]` for instance 17 in entry 3, or the name in a file."""
         return [name for block in self.rows for name in self._names(block)]
 
     def _names(self, block: ColumnBlock | RowBlock, scalar: bool = False) -> Sequence[str]:
-        """Return the names of the columns or rows of a block; if `scalar`, the name of the block without an index."""
+        """Return the names of the columns or rows of a block; if `scalar` is True, only the name of the block."""
         if scalar:
             return [block.name]
         names = self.labels.get(block.name)
@@ -176,7 +179,7 @@ class StandardForm:
 
 
 def have_same_cones(some: Sequence[RowBlock], others: Sequence[RowBlock]) -> bool:
-    """Return True if the blocks of two forms have the same cones over the same rows; names are not compared."""
+    """Return True if the row blocks of two forms have the same cones over the same rows; names may differ."""
     return len(some) == len(others) and all(
         a.cone is b.cone and a.stop == b.stop and np.array_equal(a.cone_sizes, b.cone_sizes)
         for a, b in zip(some, others, strict=True)

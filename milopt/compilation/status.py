@@ -1,4 +1,4 @@
-"""The two statuses of an outcome: why the algorithm ended, and what is known about its point."""
+"""The two statuses of a result: why the algorithm ended (`Termination`), and whether its point is certified."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Termination(StrEnum):
     UNBOUNDED : str
         "unbounded": the objective of the declared program improves without limit over feasible points.
     LIMIT : str
-        "limit": a time or iteration limit was reached, or Ctrl-C was pressed. The best point is returned.
+        "limit": a time or iteration limit was reached, or Ctrl-C was pressed. The best point, if any, is returned.
     STALLED : str
         "stalled": the solver stopped without reaching the tolerance, or a scheme found neither a feasible point nor a
         proof that there is none.
@@ -84,5 +84,5 @@ class PointStatus(StrEnum):
 
 
 def is_successful(termination: Termination, point: PointStatus) -> bool:
-    """Return True if the point is certified, or is the feasible best iterate of an alternating scheme that cycled."""
+    """Return True if the point is certified, or is feasible and the best iterate of a scheme that ended in a cycle."""
     return point is PointStatus.CERTIFIED or (termination is Termination.CYCLE and point is PointStatus.FEASIBLE)

@@ -1,12 +1,12 @@
-"""Squares over very many points, summed block by block, so that their size is the number of columns, not of points.
+"""Squares over very many points, summed block by block, so that memory grows with the number of columns, not points.
 
     1/2 r'Wr,  r = U theta + h   =   1/2 theta'(U'WU)theta + (U'Wh)'theta + 1/2 h'Wh
 
-Here r contains the values of a function with dictionary Z at the points X, multiplied by a matrix C, and other
-variables. theta are the coefficients of the function, then the other variables, so that U = [C K(X, Z) R, ...], where R
-is the basis of the function (the identity if it has none). K(X, Z) R is computed a block of rows at a time and not
-stored; all squares over the same points share one pass. C is diagonal (one row of r per point), or sums points into
-fewer rows.
+Here r is the sum of C f(X), for a function f with a dictionary Z at the points X and a matrix C, and of terms with
+other variables. theta are the coefficients of f, followed by the other variables, so that U = [C K(X, Z) R, ...], where
+R is the basis of f (the identity if it has none). K(X, Z) R is computed one block of rows at a time and never stored as
+a whole; all squares over the same points share one pass over the points. C is either diagonal (one row of r per point)
+or combines points in fewer rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from milopt.declaration.programs.expression import Leaf
 from milopt.declaration.programs.leaves import FeatureWeight, FunctionEvaluation, Variable
 
 MAX_STORED_ENTRIES = 250_000
-"""Largest number of entries of K(X, Z) R for which the matrix is stored as a whole."""
-BLOCK_ENTRIES = 2**22
+"""Largest number of entries of K(X, Z) R for which the whole matrix is stored and the square is not streamed."""
+MAX_BLOCK_ENTRIES = 2**22
 """Largest number of entries of one block of rows of K(X, Z) R, unless a single row has more."""
 
 
 @dataclass(frozen=True)
 class StreamedSquare:
-    """A square 1/2 r'Wr over theta (see the module docstring), split into its quadratic and its affine part."""
+    """Square 1/2 r'Wr as a function of theta (see the module docstring): its quadratic and its affine part."""
 
     square: SquaredTerm
     """The term 1/2 theta'(U'WU)theta."""
@@ -45,7 +45,8 @@ class StreamedSquare:
 def should_stream(atom: Atom) -> bool:
     """Return True if an atom is a square with a diagonal weight whose matrix K(X, Z) R is too large to store.
 
-    Its argument must contain one function, with a dictionary, and otherwise only variables.
+    The argument of the atom must contain exactly one function evaluation, of a function with a dictionary, and
+    otherwise only variables.
     """
     if atom.diagonal is None:
         return False
@@ -58,17 +59,17 @@ def should_stream(atom: Atom) -> bool:
 
 @dataclass
 class _StreamedSum:
-    """Running sum of one square over blocks of points."""
+    """Running sums for one square over blocks of points (see the module docstring for the symbols)."""
 
     atom: Atom
     factor: float
-    """Factor of the weights: W is this factor times the diagonal of the atom."""
+    """Factor of the weights: W is this factor times `Atom.diagonal`."""
     leaf: FunctionEvaluation
-    """Function values in the square."""
+    """The function values f(X) in the square."""
     C: sp.csr_array
-    """Coefficient of the function values in the argument r of the atom."""
+    """Coefficient C of the function values in the argument r of the atom."""
     rest: Matrix
-    """Columns of U that belong to the other variables; dense, because there are few."""
+    """Columns of U that belong to the other variables, as a dense matrix, because there are few such columns."""
     pointwise: Vector | None
     """Diagonal of C; None if C is not diagonal."""
     gram: Matrix = field(init=False)
@@ -86,7 +87,7 @@ class _StreamedSum:
         self.totals = None if self.pointwise is not None else np.zeros((self.C.shape[0], size - self.rest.shape[1]))
 
     def add(self, rows: slice, values: Matrix) -> None:
-        """Add a block `values` of K(X, Z) R, whose rows belong to the points in the slice `rows`."""
+        """Add the block `values` of K(X, Z) R, whose rows belong to the points in the slice `rows`."""
         if self.totals is not None:
             self.totals += self.C[:, rows] @ values
             return
@@ -94,18 +95,18 @@ class _StreamedSum:
         given = self.atom.diagonal
         assert given is not None
         weight = given.from_features(rows, values) if isinstance(given, FeatureWeight) else given[rows]
-        self._add(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
+        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
 
-    def _add(self, U: Matrix, given: Vector, rows: slice) -> None:
+    def _add_rows(self, U: Matrix, given: Vector, rows: slice) -> None:
         """Add some rows U of r = U theta + h to the sums U'WU, U'Wh and 1/2 h'Wh.
 
-        `given`: the atom's own weight of each row, which is multiplied by `factor`. `rows`: the positions of these rows
-        in r, which select their constants h.
+        `given` contains the atom's own weight of each row, which is multiplied by `factor`. `rows` are the positions of
+        these rows in r.
         """
         weight, h = self.factor * given, self.atom.argument.constant[rows]
         one_sign = (weight >= 0).all() or (weight <= 0).all()
         if one_sign:
-            # Computing a product of a matrix with its own transpose takes half the work.
+            # The product of a matrix with its own transpose takes half the work of a general product.
             half = U * np.sqrt(np.abs(weight))[:, None]
             product = half.T @ half
             self.gram += product if weight.max(initial=0.0) > 0 else -product
@@ -115,9 +116,9 @@ class _StreamedSum:
         self.constant += 0.5 * float(weight @ h**2)
 
     def finish(self, linear: AffineLowering, columns: npt.NDArray[np.intp]) -> StreamedSquare:
-        """Return the streamed square over the program's columns; columns[k] is the column of entry k of theta."""
+        """Return the streamed square over the columns of the program; columns[k] is the column of entry k of theta."""
         if self.totals is not None:
-            self._add(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
+            self._add_rows(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
         q = np.zeros(linear.width)
         np.add.at(q, columns, self.pull)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
@@ -128,7 +129,7 @@ class _StreamedSum:
 
 
 def stream_squares(linear: AffineLowering, atoms: Sequence[tuple[Atom, float]]) -> list[StreamedSquare]:
-    """Return 1/2 factor * r'Dr for each pair (atom, factor), where r'Dr is the value of the atom.
+    """Return the streamed square 1/2 factor * r'Dr of each pair (atom, factor), where r'Dr is the atom.
 
     Squares with the same function and the same array of points are summed in one pass.
     """
@@ -138,24 +139,24 @@ def stream_squares(linear: AffineLowering, atoms: Sequence[tuple[Atom, float]]) 
         passes.setdefault((id(running_sum.leaf.function), id(running_sum.leaf.points)), []).append(running_sum)
     for together in passes.values():
         leaf = together[0].leaf
-        step = max(1, BLOCK_ENTRIES // leaf.function.coefficients.size)
+        step = max(1, MAX_BLOCK_ENTRIES // leaf.function.coefficients.size)
         for start in range(0, leaf.size, step):
             rows = slice(start, min(start + step, leaf.size))
             values = _feature_values(leaf, rows)
             for running_sum in together:
                 running_sum.add(rows, values)
-    return [running_sum.finish(linear, _columns(linear, running_sum)) for running_sum in sums]
+    return [running_sum.finish(linear, _theta_columns(linear, running_sum)) for running_sum in sums]
 
 
 def _feature_values(leaf: FunctionEvaluation, rows: slice) -> Matrix:
-    """Return K(X, Z) R for the points in the slice `rows`; if these are all points, cache it for other programs."""
+    """Return K(X, Z) R for the points in the slice `rows`; cache it for other programs if these are all points."""
     if rows == slice(0, leaf.size):
         return cached_dictionary_features(leaf.function, leaf.points)
     return dictionary_features(leaf.function, leaf.points[rows])
 
 
 def _start_sum(atom: Atom, factor: float) -> _StreamedSum:
-    """Return the running sum of a square, to which no points have been added."""
+    """Return the running sums for the square of an atom, before any points are added."""
     leaf = next(leaf for leaf, _ in atom.argument.terms if isinstance(leaf, FunctionEvaluation))
     C = next(c.value() for other, c in atom.argument.terms if other is leaf)
     others = [c.value().toarray() for other, c in atom.argument.terms if other is not leaf]
@@ -165,8 +166,8 @@ def _start_sum(atom: Atom, factor: float) -> _StreamedSum:
     return _StreamedSum(atom, factor, leaf, C, rest, C.data if diagonal else None)
 
 
-def _columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
-    """Return the program's column of each entry of theta: the function's coefficients, then the other variables."""
+def _theta_columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
+    """Return the column of each entry of theta (coefficients of the function, then the other variables)."""
     held: list[Leaf] = [running_sum.leaf.function.coefficients]
     held += [leaf for leaf, _ in running_sum.atom.argument.terms if leaf is not running_sum.leaf]
     return np.concatenate([linear.columns_of(leaf) for leaf in held])

@@ -1,6 +1,7 @@
-"""The epigraph t >= atom(e) as matrices,  T t + E e + N v + g in K,  read once from its cone memberships.
+"""Epigraph t >= atom(e) of an atom in terms of matrices:  T t + E e + N v + g in K.
 
-Here e is the argument of the atom, and v are further columns that the epigraph needs.
+Here e is the argument of the atom, and v are further columns that the epigraph needs. The matrices are read once from
+the memberships that `Atom.epigraph` returns.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from milopt.errors import DeclarationError
 
 @dataclass(frozen=True)
 class NewColumns:
-    """Block of new columns v that an epigraph adds."""
+    """Block of columns v that an epigraph adds to the program."""
 
     name: str
     count: int
@@ -33,7 +34,7 @@ class NewColumns:
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """Rows  T t + E e + N v + g  of one cone membership of an epigraph."""
+    """Rows  T t + E e + N v + g  of one cone membership of an epigraph (see the module docstring)."""
 
     name: str
     cone: Cone
@@ -47,21 +48,21 @@ class TemplatePart:
     is_lazy: bool
     """True if the rows may be left out of a program until they are violated."""
     ends_in_function: bool
-    """True if a function of a kernel's space follows the rows as the last part of the cone."""
+    """True if the argument e is a function in a kernel's space, which follows the rows as the last part of the cone."""
 
     @property
     def entry(self) -> Index:
-        """Per row, the entry of t in it; -1 if there is none."""
+        """Per row, the index of the entry of t that the row contains; -1 if it contains none."""
         entry_of_row = np.full(self.g.size, -1, dtype=np.intp)
         met = np.flatnonzero(row_lengths(self.T))
         entry_of_row[met] = self.T.indices[self.T.indptr[met]]
         return entry_of_row
 
     @property
-    def copies_t(self) -> bool:
-        """True if each row is one entry of t plus terms of e, so that a declared row can take the place of t.
+    def has_one_t_per_row(self) -> bool:
+        """True if each row is one entry of t plus terms of e, so that copies of a declared row can replace t.
 
-        The rows must also be lazy and lie in a polyhedral cone, and there may be no new columns v.
+        It is False if the rows are not lazy, if their cone is not polyhedral, or if there are new columns v.
         """
         ones = bool((row_lengths(self.T) == 1).all() and (self.T.data == 1.0).all())
         return self.cone.is_polyhedral and self.is_lazy and ones and not self.N
@@ -69,14 +70,14 @@ class TemplatePart:
 
 @dataclass(frozen=True)
 class Template:
-    """Epigraph of some runs of an atom: its parts and its new columns."""
+    """Epigraph of an atom on some runs of its argument: parts (one per cone membership) and new columns."""
 
     parts: tuple[TemplatePart, ...]
     new: tuple[NewColumns, ...]
 
 
 class _Placeholder(Leaf):
-    """Placeholder for t, e or new columns while an epigraph is written."""
+    """Placeholder for t, e or new columns v in the memberships that `Atom.epigraph` returns."""
 
     def __init__(self, name: str, count: int) -> None:
         super().__init__((count,))
@@ -88,16 +89,16 @@ class _Placeholder(Leaf):
 
 
 def read_template(atom: Atom, at: Segments) -> Template:
-    """Return the matrices of the epigraph of an atom on some runs of its argument, `at`."""
+    """Return the matrices of the epigraph of an atom on the runs `at` of its argument."""
     t, e = _Placeholder("t", at.count), _Placeholder("e", at.entry_count)
     new: list[tuple[_Placeholder, NewColumns]] = []
 
-    def make(name: str, count: int, lower: float = -np.inf) -> Leaf:
+    def new_columns(name: str, count: int, lower: float = -np.inf) -> Leaf:
         """Add a block of new columns v, and return its placeholder."""
         new.append((_Placeholder(name, count), NewColumns(name, count, lower)))
         return new[-1][0]
 
-    memberships = atom.epigraph(t, e, at, make)
+    memberships = atom.epigraph(t, e, at, new_columns)
     known = [t, e, *(leaf for leaf, _ in new)]
     return Template(
         tuple(_read_part(atom, membership, known) for membership in memberships), tuple(columns for _, columns in new)
@@ -105,10 +106,10 @@ def read_template(atom: Atom, at: Segments) -> Template:
 
 
 def _read_part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> TemplatePart:
-    """Return the matrices of one cone membership; `known` are the placeholders t, e and those of new columns.
+    """Return the matrices of one cone membership; `known` are the placeholders of t, of e, and of the new columns.
 
-    Raise a `DeclarationError` if the membership contains other leaves, a cone that the atom does not declare, or a row
-    with several entries of t.
+    Raise a `DeclarationError` if the membership contains other leaves, if the atom does not declare its cone, or if a
+    row contains several entries of t.
     """
     if membership.cone.name not in atom.cones:
         raise DeclarationError(

@@ -10,9 +10,10 @@ from milopt.cones.cone import factor_starts
 
 
 def violations(form: StandardForm, rows: Vector) -> Vector:
-    """Return the violation of each row, given the values `rows` of F x + g.
+    """Return one violation per row, given `rows`, the values of F x + g.
 
-    The first row of each cone gets the distance to the cone (as bounded by `Cone.distance`), its other rows get 0.
+    The violation of the first row of each cone is the distance of the rows from the cone, as `Cone.distance` returns
+    it (an upper bound). The violation of the other rows of the cone is 0.
     """
     distances = np.zeros(form.m)
     for block in form.rows:

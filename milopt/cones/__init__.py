@@ -20,11 +20,11 @@ EXPONENTIAL = Exponential()
 CONES: Mapping[str, Cone] = MappingProxyType(
     {cone.name: cone for cone in (ZERO, NONNEGATIVE, SECOND_ORDER, EXPONENTIAL)}
 )
-"""Cones by name. If a program has several kinds of cones, the last one in this order determines its kind."""
+"""Cones by name. If a program has rows in several cones, the last of them in this order determines its `kind`."""
 
 
 def get_cone(name: str) -> Cone:
-    """Return the cone with this name, or raise an error if there is none."""
+    """Return the cone with this name, or raise `UnsupportedError` if there is none."""
     if name not in CONES:
         raise UnsupportedError(f"There is no cone {name!r}; milopt has {', '.join(CONES)}.")
     return CONES[name]

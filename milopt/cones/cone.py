@@ -20,17 +20,18 @@ class CbfCone:
     code: str
     """Name of the cone in CBF files, such as "Q"."""
     order: tuple[int, ...] | None = None
-    """Index of the row in milopt for each row of a factor in a CBF file; None if the orders are equal."""
+    """Per row of the cone in a CBF file, the index of the same row in milopt; None if the orders are equal."""
     version: int = 1
-    """First version of CBF that supports the cone."""
+    """First version of the CBF format that supports the cone."""
 
 
 class Cone(ABC):
     """Base class of closed convex cones K.
 
-    Rows of a program lie in a product of cones of one kind; each cone of the product is called a factor. Methods get
-    the values of all rows of a product and `sizes`, the number of rows of each factor. They return one number per
-    factor, or one number per row. K* is the dual cone: all z with <s, z> >= 0 for every s in K.
+    Rows of a program lie in a product of cones of one kind; each cone of the product is called a factor. `distance`,
+    `dual_distance`, `inside` and `dual_inside` get the values of all rows of a product and `sizes`, the number of rows
+    of each factor. The distances are returned as one number per factor, the points as one number per row. K* is the
+    dual cone: all z with <s, z> >= 0 for every s in K.
 
     A subclass must define all abstract methods and all class attributes; otherwise its class statement raises a
     TypeError. Every class has one instance, so cones are compared with `is`.
@@ -39,17 +40,17 @@ class Cone(ABC):
     name: ClassVar[str]
     """Name by which solvers and files refer to the cone."""
     display_name: ClassVar[str]
-    """Name of one cone in messages; an "s" is appended for the plural."""
+    """Singular name of the cone in messages; an "s" is appended for the plural."""
     kind: ClassVar[str | None]
-    """Kind of a program with such a cone, such as "SOCP"; None if the cone does not change the kind."""
+    """Kind of a program with rows in this cone, such as "SOCP"; None if the cone does not change the kind."""
     integer_kind: ClassVar[str | None]
-    """Kind of a program with such a cone and integer variables, such as "MISOCP"; None if `kind` is None."""
+    """Kind of a program with rows in this cone and integer variables, such as "MISOCP"; None if `kind` is None."""
     cbf: ClassVar[CbfCone]
     """Description of the cone in the Conic Benchmark Format."""
     is_polyhedral: ClassVar[bool]
     """Whether the cone is described by finitely many linear inequalities."""
     may_be_lazy: ClassVar[bool]
-    """Whether rows may be left out until they are violated: the program without them is a relaxation."""
+    """Whether rows in this cone may be omitted from a program and added only after a solution has violated them."""
     factor_size: ClassVar[int | None]
     """Number of rows of every factor; None if factors may have different sizes."""
 
@@ -75,22 +76,22 @@ class Cone(ABC):
 
     @abstractmethod
     def distance(self, s: Vector, sizes: Index) -> Vector:
-        """Return an upper bound on the Euclidean distance from s to K for each factor; 0 if s is in K.
+        """Return, for each factor, an upper bound on the Euclidean distance from s to K; the bound is 0 if s is in K.
 
-        On a bounded set, the upper bound tends to 0 as the distance tends to 0.
+        On a bounded set of points s, the bound tends to 0 as the distance tends to 0.
         """
 
     @abstractmethod
     def dual_distance(self, z: Vector, sizes: Index) -> Vector:
-        """Return an upper bound on the Euclidean distance from z to K* (dual cone) for each factor; 0 if z is in K*."""
+        """Return, for each factor, an upper bound on the Euclidean distance from z to K*; 0 if z is in K*."""
 
     @abstractmethod
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return a point of K near s: at most `distance` away from s for each factor, and s itself if s is in K."""
+        """Return a point of K at most `distance` away from s in each factor; s itself if s is in K."""
 
     @abstractmethod
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return a point of the dual cone K* near z: at most `dual_distance` away, and z itself if z is in K*."""
+        """Return a point of K* at most `dual_distance` away from z in each factor; z itself if z is in K*."""
 
     @abstractmethod
     def dual_rows(self, size: int) -> sp.csr_array | None:
@@ -107,8 +108,8 @@ class Cone(ABC):
         """Return the number of rows of each factor of a product with `count` rows.
 
         If `sizes` is given, it is checked and returned. Otherwise all factors have `factor_size` rows, or all rows form
-        one factor if `factor_size` is None. Raises `UnsupportedError` if the sizes do not fit; its message contains
-        `rows`, the name of the rows.
+        one factor if `factor_size` is None. Raise `UnsupportedError` if the sizes of the factors do not fit the cone or
+        do not add up to `count`; `rows` is the name of the rows in the error message.
         """
         if sizes is not None:
             fits = self.factor_size is None or bool((sizes == self.factor_size).all())
@@ -128,5 +129,5 @@ class Cone(ABC):
 
 
 def factor_starts(sizes: Index) -> Index:
-    """Return the index of the first row of each factor, from the number of rows of each factor."""
+    """Return the index of the first row of each factor of a product; `sizes` are the numbers of rows of the factors."""
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.intp)

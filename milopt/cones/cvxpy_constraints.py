@@ -1,6 +1,6 @@
-"""Write conic constraints for cvxpy, and read their multipliers in the signs and row order of milopt.
+"""Create conic constraints of cvxpy, and read their multipliers with the signs and the row order of milopt.
 
-cvxpy is imported only when a constraint is written.
+cvxpy is imported only when a constraint is created.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from milopt.errors import UnsupportedError
 
 
 def write_constraint(cone: Cone, rows: Any, sizes: Index) -> Any:
-    """Return the cvxpy constraint that `rows`, a cvxpy expression, lies in a product of cones of `sizes` rows each."""
+    """Return the cvxpy constraint that `rows`, a cvxpy expression, lies in a product of cones of one kind.
+
+    `sizes` are the numbers of rows of the cones.
+    """
     import cvxpy as cp
 
     if cone is ZERO:
@@ -28,7 +31,7 @@ def write_constraint(cone: Cone, rows: Any, sizes: Index) -> Any:
         return cp.SOC(rows[0], rows[1:])
     if cone is SECOND_ORDER:
         width = int(sizes.max()) - 1
-        # The matrix has one column per cone; the columns of shorter cones end in zeros.
+        # The rows of a cone, except its first row, fill one column of a matrix. Columns of shorter cones end in zeros.
         tails = np.setdiff1d(np.arange(int(sizes.sum())), factor_starts(sizes))
         entries = (np.ones(tails.size), (_padded_positions(sizes), tails))
         padded = sp.csr_array(entries, shape=(width * sizes.size, int(sizes.sum())))
@@ -39,10 +42,10 @@ def write_constraint(cone: Cone, rows: Any, sizes: Index) -> Any:
 
 
 def read_multipliers(cone: Cone, constraint: Any, sizes: Index) -> Vector | None:
-    """Return the multipliers of a constraint that `write_constraint` returned; None if the solver gave none.
+    """Return the multipliers of a constraint that `write_constraint` returned; None if the solver returned none.
 
-    The multipliers lie in the dual cone K*. The Lagrangian of cvxpy adds `dual * expression` for an equation, so
-    the sign of its multiplier is reversed.
+    The multipliers are those of milopt, which lie in the dual cone K*. cvxpy adds `dual * expression` to its Lagrangian
+    for an equation, whereas milopt subtracts it, so the signs of the multipliers of equations are reversed.
     """
     dual = constraint.dual_value
     if dual is None:
@@ -62,9 +65,9 @@ def read_multipliers(cone: Cone, constraint: Any, sizes: Index) -> Vector | None
 
 
 def _padded_positions(sizes: Index) -> Index:
-    """Return the position of each row, except the first of a cone, in a matrix with one column per cone.
+    """Return the positions, in a matrix with one column per cone, of all rows that are not the first of their cone.
 
-    Positions are counted column by column. Every column has as many rows as the longest cone, without its first row.
+    Positions are counted column by column. Every column has one entry less than the longest cone has rows.
     """
     width = int(sizes.max()) - 1
     return np.concatenate([cone * width + np.arange(size - 1) for cone, size in enumerate(sizes.tolist())])

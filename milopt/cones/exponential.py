@@ -2,9 +2,10 @@
 
 The closure adds the face {(x, 0, z): x <= 0, z >= 0}. The dual cone is
 
-    K* = closure of {(u, v, w): u < 0, -u exp(v/u - 1) <= w},    that is,    (u - v, -u, w) in K,
+    K* = closure of {(u, v, w): u < 0, -u exp(v/u - 1) <= w},
 
-and its closure adds the face {(0, v, w): v >= 0, w >= 0}.
+whose closure adds the face {(0, v, w): v >= 0, w >= 0}. A point (u, v, w) is in K* if and only if (u - v, -u, w) is in
+K.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.cones.cone import CbfCone, Cone
 
-Rows = npt.NDArray[np.float64]
-"""Matrix with one row of three numbers per factor."""
+Triples = npt.NDArray[np.float64]
+"""Matrix with one row per factor, which contains the three numbers of the factor."""
 DUAL_TO_PRIMAL = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """Matrix M such that z is in K* if and only if M z is in K."""
 
 
 class Exponential(Cone):
-    """Exponential cone, with the three rows (x, y, z) per factor."""
+    """Exponential cone; each factor has three rows (x, y, z)."""
 
     name, display_name = "exponential", "exponential cone"
     kind, integer_kind = "exponential cone program", "mixed-integer exponential cone program"
@@ -42,16 +43,16 @@ class Exponential(Cone):
         return _smallest_distance(z.reshape(-1, 3), *_dual_candidates(z))
 
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return the point of K that is nearest to (x, y, z) among three: with z raised, x lowered, or y = 0."""
+        """Return the nearest to (x, y, z) of three points of K: with z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
         return _nearest_candidate(points, _nearest_on_face(points), _lower_x(points), _raise_z(points)).ravel()
 
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return the point of K* that is nearest to (u, v, w) among three: with w raised, v raised, or u = 0."""
+        """Return the nearest to (u, v, w) of three points of K*: with w raised, v raised, or u = 0."""
         return _nearest_candidate(z.reshape(-1, 3), *_dual_candidates(z)).ravel()
 
     def dual_rows(self, size: int) -> sp.csr_array:
-        """Return the matrix of the map (u, v, w) -> (u - v, -u, w), which maps K* onto K."""
+        """Return the matrix M of the map (u, v, w) -> (u - v, -u, w), which maps K* onto K."""
         return sp.csr_array(DUAL_TO_PRIMAL)
 
     def interior(self, size: int) -> Vector:
@@ -59,24 +60,24 @@ class Exponential(Cone):
         return np.array([-1.0, 1.0, 1.0])
 
 
-def _nearest_on_face(points: Rows) -> Rows:
-    """Return the points of the face y = 0 of K that are nearest to the given points."""
+def _nearest_on_face(points: Triples) -> Triples:
+    """Return, for each given point, the nearest point of the face y = 0 of K."""
     x, _, z = points.T
     return np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
 
 
-def _lower_x(points: Rows) -> Rows:
-    """Return the points (x, y, z) with x lowered to at most y log(z/y); x is -inf if y <= 0 or z <= 0."""
+def _lower_x(points: Triples) -> Triples:
+    """Return each point (x, y, z) with x lowered to y log(z/y) if x is larger; x becomes -inf if y <= 0 or z <= 0."""
     x, y, z = points.T
     possible = (y > 0.0) & (z > 0.0)
     top, bottom = np.where(possible, z, 1.0), np.where(possible, y, 1.0)
-    # A difference of logarithms, because the quotient z / y may overflow.
+    # Use the difference of the logarithms, because the quotient z / y may overflow.
     highest = np.where(possible, bottom * (np.log(top) - np.log(bottom)), -np.inf)
     return np.column_stack([np.minimum(x, highest), y, z])
 
 
-def _raise_z(points: Rows) -> Rows:
-    """Return the points (x, y, z) with z raised to at least y exp(x/y); z is inf if y <= 0."""
+def _raise_z(points: Triples) -> Triples:
+    """Return each point (x, y, z) with z raised to y exp(x/y) if z is smaller; z becomes inf if y <= 0."""
     x, y, z = points.T
     bottom = np.where(y > 0.0, y, 1.0)
     with np.errstate(over="ignore"):
@@ -84,8 +85,8 @@ def _raise_z(points: Rows) -> Rows:
     return np.column_stack([x, y, np.maximum(z, lowest)])
 
 
-def _dual_candidates(z: Vector) -> tuple[Rows, Rows, Rows]:
-    """Return three points of K* for each factor: on the face u = 0, with v raised, and with w raised."""
+def _dual_candidates(z: Vector) -> tuple[Triples, Triples, Triples]:
+    """Return three points of K* per factor (u, v, w) of z: on the face u = 0, with v raised, and with w raised."""
     points = z.reshape(-1, 3)
     u, v, w = points.T
     face = np.column_stack([np.zeros(u.size), np.maximum(v, 0.0), np.maximum(w, 0.0)])
@@ -96,8 +97,8 @@ def _dual_candidates(z: Vector) -> tuple[Rows, Rows, Rows]:
     return face, shifted_v, np.column_stack([u, v, raised[:, 2]])
 
 
-def _distances(points: Rows, candidates: tuple[Rows, ...]) -> Rows:
-    """Return the distance of each point to each candidate, with one row per candidate.
+def _distances(points: Triples, candidates: tuple[Triples, ...]) -> Triples:
+    """Return the distances from the points to their candidates: one row per candidate, one column per point.
 
     `numpy.hypot` is used because squares may underflow or overflow.
     """
@@ -105,12 +106,12 @@ def _distances(points: Rows, candidates: tuple[Rows, ...]) -> Rows:
     return np.asarray(np.hypot(np.hypot(differences[..., 0], differences[..., 1]), differences[..., 2]))
 
 
-def _smallest_distance(points: Rows, *candidates: Rows) -> Vector:
+def _smallest_distance(points: Triples, *candidates: Triples) -> Vector:
     """Return the distance of each point to the nearest of its candidates."""
     return np.asarray(_distances(points, candidates).min(axis=0))
 
 
-def _nearest_candidate(points: Rows, *candidates: Rows) -> Rows:
-    """Return the nearest of the candidates for each point."""
+def _nearest_candidate(points: Triples, *candidates: Triples) -> Triples:
+    """Return, for each point, the nearest of its candidates."""
     chosen = _distances(points, candidates).argmin(axis=0)
     return np.asarray(np.stack(candidates)[chosen, np.arange(len(points))])

@@ -1,4 +1,4 @@
-"""Non-negative cone K = {s: s >= 0}, for inequalities. It is its own dual cone."""
+"""Non-negative cone K = {s: s >= 0}, for inequalities. K is its own dual cone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.cones.cone import CbfCone, Cone
 
 
 class Nonnegative(Cone):
-    """Non-negative cone, with one row per factor."""
+    """Non-negative cone; each factor has one row."""
 
     name, display_name = "nonnegative", "non-negative cone"
     kind, integer_kind = None, None

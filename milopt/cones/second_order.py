@@ -10,7 +10,7 @@ from milopt.cones.cone import CbfCone, Cone, factor_starts
 
 
 class SecondOrder(Cone):
-    """Second-order cone, with any number of rows per factor."""
+    """Second-order cone; a factor may have any number of rows."""
 
     name, display_name = "second-order", "second-order cone"
     kind, integer_kind = "SOCP", "MISOCP"
@@ -22,7 +22,7 @@ class SecondOrder(Cone):
     def distance(self, s: Vector, sizes: Index) -> Vector:
         """Return max(||v|| - t, 0) for s = (t, v): the amount by which t must be raised.
 
-        It is at most sqrt(2) times the distance from s to K.
+        This bound is at most sqrt(2) times the Euclidean distance from s to K.
         """
         heads, lengths = _heads_and_tail_norms(s, sizes)
         return np.maximum(lengths - heads, 0.0)
@@ -32,14 +32,14 @@ class SecondOrder(Cone):
         return self.distance(z, sizes)
 
     def inside(self, s: Vector, sizes: Index) -> Vector:
-        """Return s = (t, v) with t raised to ||v|| if it is smaller."""
+        """Return s = (t, v) with t replaced by ||v|| if t < ||v||."""
         heads, lengths = _heads_and_tail_norms(s, sizes)
         result = s.copy()
         result[factor_starts(sizes)] = np.maximum(heads, lengths)
         return result
 
     def dual_inside(self, z: Vector, sizes: Index) -> Vector:
-        """Return z = (t, v) with t raised to ||v|| if it is smaller."""
+        """Return z = (t, v) with t replaced by ||v|| if t < ||v||."""
         return self.inside(z, sizes)
 
     def dual_rows(self, size: int) -> sp.csr_array:
@@ -52,7 +52,7 @@ class SecondOrder(Cone):
 
 
 def _heads_and_tail_norms(s: Vector, sizes: Index) -> tuple[Vector, Vector]:
-    """Return t and ||v|| of each factor (t, v)."""
+    """Return (heads, lengths): t and ||v|| of each factor (t, v)."""
     starts = factor_starts(sizes)
     if not starts.size:
         return np.zeros(0), np.zeros(0)

@@ -9,7 +9,7 @@ from milopt.cones.cone import CbfCone, Cone
 
 
 class Zero(Cone):
-    """Zero cone, with one row per factor."""
+    """Zero cone; each factor has one row."""
 
     name, display_name = "zero", "zero cone"
     kind, integer_kind = None, None

@@ -8,8 +8,8 @@ r"""Reader of WEKA's relational format (`.arff`) of multiple-instance data: bag 
     @data
     m1, "42\n46", 1
 
-The instances of a bag are lines within the quotes. WEKA writes each end of line as `\n`; other programs write a line
-break.
+The instances of a bag are lines within the quotes. WEKA writes each line end as the two characters `\n`; other programs
+write a line break.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from milopt.data.numbers import describe_number_error, parse_numbers
 from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 
-_NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"{]+"""
-_ATTRIBUTE = re.compile(rf"@attribute\s+({_NAME})\s+(\S.*)", re.IGNORECASE)
-_NUMBER = re.compile(r"(numeric|real|integer)\s*(\[.*\])?", re.IGNORECASE)
+_NAME_PATTERN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'"{]+"""
+_ATTRIBUTE_LINE = re.compile(rf"@attribute\s+({_NAME_PATTERN})\s+(\S.*)", re.IGNORECASE)
+_NUMERIC_TYPE = re.compile(r"(numeric|real|integer)\s*(\[.*\])?", re.IGNORECASE)
 """Type of a numeric attribute, with its optional range."""
-_INSIDE, _OUTSIDE = re.compile(r"""[\\'"]"""), re.compile(r"""[,'"]""")
-_ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
+_SPECIAL_INSIDE_QUOTES, _SPECIAL_OUTSIDE_QUOTES = re.compile(r"""[\\'"]"""), re.compile(r"""[,'"]""")
+_ESCAPED_CHARACTERS = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def read_arff(path: Path, name: str, labelled: bool = True) -> DataSet:
-    """Read the bags of a relational ARFF file. If `labelled` is False, a class may be "?"."""
+    """Read the bags of a relational ARFF file. If `labelled` is False, a class may be missing (empty or "?")."""
     text = TextFile(path, comment="%")
     lines = iter(text)
-    features, classes = _header(lines, text)
+    features, classes = _parse_header(lines, text)
     gathering, values = RowGrouping(text.error, labelled=labelled), bytearray()
-    for start, fields in _rows(lines, text):
+    for start, fields in _parse_rows(lines, text):
         if len(fields) != 3:
             count = f"{len(fields)} fields" if len(fields) < 4 else "more than three fields"
             raise text.error(f"the row has {count} where three are declared: name, bag, class", start)
@@ -55,7 +55,7 @@ def read_arff(path: Path, name: str, labelled: bool = True) -> DataSet:
             raise text.error(f"bag {quote(bag)} is empty; leave it out, or give it at least one instance", start)
         numbers = parse_numbers(rows, len(features))
         if numbers is None:
-            raise text.error(_problem(rows, features), start)
+            raise text.error(_describe_first_error(rows, features), start)
         values += numbers.data.cast("B")
         for _ in rows:
             gathering.add(bag, label, start)
@@ -67,8 +67,11 @@ def read_arff(path: Path, name: str, labelled: bool = True) -> DataSet:
     return gathering.data_set(name, str(path), instances, names)
 
 
-def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[str]]:
-    """Parse the header up to @data; return the feature names, and the declared classes (empty if not listed)."""
+def _parse_header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[str]]:
+    """Parse the header up to @data; return (feature names, declared classes).
+
+    The set of classes is empty if the header does not list them.
+    """
     features: list[str] = []
     outer: list[str] = []
     inside = None
@@ -82,12 +85,12 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
         if folded.startswith("@end"):
             inside = None
             continue
-        match = _ATTRIBUTE.fullmatch(word)
+        match = _ATTRIBUTE_LINE.fullmatch(word)
         if match is None:
             raise text.error(f"{quote(word)} is not valid before @data; write @attribute NAME TYPE")
         name, kind = match[1].strip("'\""), match[2]
         if inside is not None:
-            if _NUMBER.fullmatch(kind) is None:
+            if _NUMERIC_TYPE.fullmatch(kind) is None:
                 raise text.error(f"attribute {quote(name)} is {quote(kind)}; only numeric features are supported")
             features.append(name)
         else:
@@ -107,8 +110,8 @@ def _header(lines: Iterator[str], text: TextFile) -> tuple[list[str], frozenset[
     return features, frozenset(label.strip().strip("'\"") for label in classes)
 
 
-def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line number of each row, and its fields without quotes.
+def _parse_rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of the first line, fields without quotes) of each row.
 
     A quoted field may span several lines.
     """
@@ -121,7 +124,7 @@ def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]
         fields: list[str] = []
         pieces: list[str] = []
         line, quote = first, ""
-        while quote := _scan(line, quote, fields, pieces):
+        while quote := _parse_row_line(line, quote, fields, pieces):
             following = next(lines, None)
             if following is None:
                 raise text.error(f"the quote {quote} that the row opens is never closed", start)
@@ -133,15 +136,15 @@ def _rows(lines: Iterator[str], text: TextFile) -> Iterator[tuple[int, list[str]
         yield start, [*fields, "".join(pieces)]
 
 
-def _scan(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
-    """Parse one line of a row, and return the quote that is open at its end, or "" if none is.
+def _parse_row_line(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
+    """Parse one line of a row, and return the quote that is open at the end of the line, or "" if none is open.
 
-    `quote` is the quote that is open at its start, or "". Completed fields are appended to `fields`; `pieces` are the
-    parts of the current field. Parsing stops after four fields, which are too many.
+    `quote` is the quote that is open at the start of the line, or "". Completed fields are appended to `fields`;
+    `pieces` are the parts of the current field. Parsing stops after four fields, which are too many.
     """
     at = 0
     while at < len(line) and len(fields) <= 3:
-        match = (_INSIDE if quote else _OUTSIDE).search(line, at)
+        match = (_SPECIAL_INSIDE_QUOTES if quote else _SPECIAL_OUTSIDE_QUOTES).search(line, at)
         if match is None:
             pieces.append(line[at:])
             break
@@ -149,7 +152,7 @@ def _scan(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
         at, mark = match.end(), match[0]
         if mark == "\\":
             following = line[at : at + 1]
-            pieces.append(_ESCAPES.get(following, following))
+            pieces.append(_ESCAPED_CHARACTERS.get(following, following))
             at += 1
         elif mark == ",":
             fields.append("".join(pieces))
@@ -163,7 +166,7 @@ def _scan(line: str, quote: str, fields: list[str], pieces: list[str]) -> str:
     return quote if len(fields) <= 3 else ""
 
 
-def _problem(rows: list[str], features: list[str]) -> str:
+def _describe_first_error(rows: list[str], features: list[str]) -> str:
     """Return a description of the first error in the `rows` (the instances of a bag as text)."""
     for i, row in enumerate(rows):
         if row.count(",") + 1 != len(features):

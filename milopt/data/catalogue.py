@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milopt.data.csv_file import has_bag_columns, read_csv
-from milopt.data.embedded import CONTENT, FOLDER
-from milopt.data.formats import READERS, SERIES, format_ending
+from milopt.data.embedded import EMBEDDED_CONTENT, EMBEDDED_FOLDER
+from milopt.data.formats import READERS, SERIES_FORMATS, format_ending
 from milopt.data.messages import format_path
 from milopt.errors import DataError
 
-_TRAIN, _TEST = "_train", "_test"
+_TRAIN_SUFFIX, _TEST_SUFFIX = "_train", "_test"
+"""Endings, in lower case, of the names of the training file and the test file of an official split."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,23 @@ def known_data_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[Kno
 
 
 def _may_contain_bags(path: Path) -> bool:
-    """Return False if the file is a CSV table without the columns `bag` and `label`, otherwise True."""
+    """Return True unless the file is a CSV table without the columns `bag` and `label`."""
     return READERS.get(format_ending(path.name) or "") is not read_csv or has_bag_columns(path)
 
 
 def embedded_sets() -> tuple[KnownSet, ...]:
     """Return the embedded data sets; `paths` is empty if the files are missing from the installation."""
-    paths = {entry.name: entry.paths for entry in _in_folder(FOLDER)}
-    return tuple(KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in CONTENT.items())
+    paths = {entry.name: entry.paths for entry in _list_folder(EMBEDDED_FOLDER)}
+    return tuple(KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in EMBEDDED_CONTENT.items())
 
 
 def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownSet]:
-    """Return the data sets in `data_dir` (or in $MILOPT_DATA): files whose names end like a supported format."""
-    return _in_folder(_folder(data_dir))
+    """Return the data sets in `data_dir` (or in $MILOPT_DATA): files with the ending of a supported format."""
+    return _list_folder(_resolve_folder(data_dir))
 
 
-def _folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Return `data_dir` or $MILOPT_DATA as a path, or None if neither is set; raise an error if it is no directory."""
+def _resolve_folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return `data_dir` or $MILOPT_DATA as a path, None if neither is set; raise an error if it is not a directory."""
     given, origin = (data_dir, "data_dir") if data_dir is not None else (os.environ.get("MILOPT_DATA"), "MILOPT_DATA")
     if not given:
         return None
@@ -91,10 +92,10 @@ def _folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
     return folder
 
 
-def _in_folder(folder: Path | None) -> list[KnownSet]:
-    """Return the data sets of a directory (without subdirectories), sorted by name; none if `folder` is None.
+def _list_folder(folder: Path | None) -> list[KnownSet]:
+    """Return the data sets of a directory (without subdirectories), sorted by name; an empty list for None.
 
-    Of several files with the same name, the one with the first format of `READERS` and `SERIES` is used.
+    Of several files with the same name, the one with the first format of `READERS` and `SERIES_FORMATS` is used.
     """
     if folder is None:
         return []
@@ -102,7 +103,7 @@ def _in_folder(folder: Path | None) -> list[KnownSet]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise DataError(f"{format_path(folder)}: the directory cannot be listed ({error.strerror}).") from None
-    order = (*READERS, *SERIES)
+    order = (*READERS, *SERIES_FORMATS)
     best: dict[str, tuple[int, KnownSet]] = {}
     for name in names:
         end = format_ending(name)
@@ -110,11 +111,11 @@ def _in_folder(folder: Path | None) -> list[KnownSet]:
             continue
         stem = name[: -len(end)]
         paths: tuple[Path, ...] = (folder / name,)
-        if end in SERIES:
-            if stem.casefold().endswith(_TEST):
+        if end in SERIES_FORMATS:
+            if stem.casefold().endswith(_TEST_SUFFIX):
                 continue
             if test := find_test_file(folder / name):
-                stem, paths = stem[: -len(_TRAIN)], (folder / name, test)
+                stem, paths = stem[: -len(_TRAIN_SUFFIX)], (folder / name, test)
         rank = order.index(end)
         if stem and (stem not in best or rank < best[stem][0]):
             best[stem] = (rank, KnownSet(stem, paths, str(folder)))
@@ -124,15 +125,15 @@ def _in_folder(folder: Path | None) -> list[KnownSet]:
 def find_test_file(path: Path) -> Path | None:
     """Return the file NAME_TEST.ts next to NAME_TRAIN.ts, or None if it does not exist or `path` is not such a file."""
     end = format_ending(path.name)
-    if end is None or end not in SERIES:
+    if end is None or end not in SERIES_FORMATS:
         return None
     stem, suffix = path.name[: -len(end)], path.name[-len(end) :]
-    if not stem.casefold().endswith(_TRAIN):
+    if not stem.casefold().endswith(_TRAIN_SUFFIX):
         return None
-    mark = stem[-len(_TRAIN) :]
+    mark = stem[-len(_TRAIN_SUFFIX) :]
     for other in ("_TEST", "_test", "_Test") if mark != "_train" else ("_test", "_TEST", "_Test"):
-        for tail in dict.fromkeys((suffix, *SERIES)):
-            candidate = path.with_name(stem[: -len(_TRAIN)] + other + tail)
+        for tail in dict.fromkeys((suffix, *SERIES_FORMATS)):
+            candidate = path.with_name(stem[: -len(_TRAIN_SUFFIX)] + other + tail)
             if candidate.is_file():
                 return candidate
     return None

@@ -21,32 +21,35 @@ from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 
-_BLOCK = 1 << 20
+_BLOCK_CHARACTERS = 1 << 20
 """Number of characters that are parsed at once."""
 
 
 def read_csv(path: Path, name: str, labelled: bool = True) -> DataSet:
     """Read the bags of a CSV table."""
-    return _Table(path, labelled).read(name)
+    return _TableReader(path, labelled).read(name)
 
 
 def has_bag_columns(path: Path) -> bool:
-    """Return True if the header of a CSV file has the columns `bag` and `label`, or if the file cannot be read."""
+    """Return True if the header of a CSV file has the columns `bag` and `label`, or if the file cannot be read.
+
+    A file that cannot be read is not excluded, so that `read_csv` can raise the error.
+    """
     try:
         header = next(iter(TextFile(path)), "")
-        columns = next(_reader(header[:MAX_COLUMNS]), [])
+        columns = next(_make_csv_reader(header[:MAX_COLUMNS]), [])
     except (DataError, csv.Error):
         return True
     return {"bag", "label"} <= {column.strip().casefold() for column in columns}
 
 
-def _reader(line: str) -> Iterator[list[str]]:
+def _make_csv_reader(line: str) -> Iterator[list[str]]:
     """Return a CSV reader of one line."""
     return csv.reader([line], strict=True, skipinitialspace=True)
 
 
-class _Table:
-    """State of reading one CSV table."""
+class _TableReader:
+    """Reader of one CSV table."""
 
     def __init__(self, path: Path, labelled: bool) -> None:
         self.text = TextFile(path)
@@ -66,7 +69,7 @@ class _Table:
             raise self.text.error(
                 "the file is empty; it needs a header such as bag,label,f0,f1 and one instance per line"
             )
-        bag, label = self._header(header)
+        bag, label = self._parse_header(header)
         first_two = (bag, label) == (0, 1)
         commas, pending = self.width - 1, 0
         for line in lines:
@@ -74,26 +77,26 @@ class _Table:
             if plain and first_two:
                 first, second, rest = line.split(",", 2)
             else:
-                fields = line.split(",") if plain else self._fields(line)
+                fields = line.split(",") if plain else self._split_quoted_line(line)
                 first, second = fields[bag], "" if label is None else fields[label]
-                rest = self._features_of(fields, bag, label)
+                rest = self._join_features(fields, bag, label)
             self.rows.add(first, second, self.text.line)
             self.block.append((self.text.line, rest))
             pending += len(rest)
-            if pending > _BLOCK:
-                self._flush()
+            if pending > _BLOCK_CHARACTERS:
+                self._parse_block()
                 pending = 0
-        self._flush()
+        self._parse_block()
         if not self.rows:
             raise self.text.error("there is a header and nothing below it; give one instance per line")
         instances = np.frombuffer(self.values, dtype=np.float64).reshape(len(self.rows), len(self.features))
         return self.rows.data_set(name, str(self.text.path), instances, self.features)
 
-    def _header(self, line: str) -> tuple[int, int | None]:
-        """Parse the header, and return the positions of the columns `bag` and `label` (None if there is no label)."""
+    def _parse_header(self, line: str) -> tuple[int, int | None]:
+        """Parse the header; return (bag, label), the positions of these columns; label is None if there is none."""
         if line.count(",") >= MAX_COLUMNS:
             raise self.text.error(f"the header has more than {MAX_COLUMNS} columns; this is not a table of bags")
-        names = [column.strip() for column in self._split(line)]
+        names = [column.strip() for column in self._split_line(line)]
         self.width = len(names)
         folded = [column.casefold() for column in names]
         for wanted in ("bag", "label"):
@@ -115,17 +118,17 @@ class _Table:
             raise self.text.error(f"two columns are called {quote(twice)}; every feature needs a unique name")
         return bag, label
 
-    def _split(self, line: str) -> list[str]:
+    def _split_line(self, line: str) -> list[str]:
         """Split a line at its commas, with support for quotes."""
         try:
-            return next(_reader(line))
+            return next(_make_csv_reader(line))
         except csv.Error as error:
             raise self.text.error(f"the quotes of the line do not match ({error})") from None
 
-    def _fields(self, line: str) -> list[str]:
+    def _split_quoted_line(self, line: str) -> list[str]:
         """Return the fields of a line with quotes, or raise an error if their number is not that of the header."""
         if line.count(",") <= MAX_COLUMNS:
-            fields = self._split(line)
+            fields = self._split_line(line)
             if len(fields) == self.width:
                 return fields
             count = str(len(fields))
@@ -133,8 +136,11 @@ class _Table:
             count = f"more than {MAX_COLUMNS}"
         raise self.text.error(f"the line has {count} fields where the header has {self.width}")
 
-    def _features_of(self, fields: list[str], bag: int, label: int | None) -> str:
-        """Return the feature values of a line, separated by commas; `bag`, `label`: positions of the other columns."""
+    def _join_features(self, fields: list[str], bag: int, label: int | None) -> str:
+        """Return the feature values of a line as text, separated by commas.
+
+        `bag` and `label` are the positions of the columns that are not features.
+        """
         chosen = [field for i, field in enumerate(fields) if i not in (bag, label)]
         # A comma inside a quoted value would shift the columns.
         for i, field in enumerate(chosen):
@@ -142,8 +148,8 @@ class _Table:
                 raise self.text.error(f"{self.features[i]} is {quote(field)}, which is not a number")
         return ",".join(chosen)
 
-    def _flush(self) -> None:
-        """Parse the pending lines, or raise an error for the first invalid value."""
+    def _parse_block(self) -> None:
+        """Parse the lines in `block` and append the numbers to `values`; raise an error for the first invalid value."""
         if not self.block:
             return
         values = parse_numbers([rest for _, rest in self.block], len(self.features))

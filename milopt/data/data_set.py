@@ -53,8 +53,8 @@ class DataSet:
     def select_features(self, names: Sequence[str] | None) -> DataSet:
         """Return the data set with the named features only, in this order, as a fitted model needs them.
 
-        The features stay unchanged if the data set or `names` has no names, or if they have no name in common and one
-        of them has only the default names f0, f1, ...
+        The data set is returned unchanged if the features of the data set or of the model have no names, or if the two
+        lists of names have no name in common and one of them consists of the default names f0, f1, ...
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class DataSet:
     def pad_features(self, dimension: int) -> DataSet:
         """Return the data set with zero features appended up to `dimension` features, as sparse rows without names.
 
-        A sparse file does not state how many features follow its last nonzero one.
+        A sparse file does not state how many features follow the last feature with a nonzero value.
 
         Parameters
         ----------
@@ -106,15 +106,15 @@ class DataSet:
         if self.bags.dimension >= dimension:
             return self
 
-        def wider(rows: Points) -> Points:
+        def widen(rows: Points) -> Points:
             """Return the rows as a sparse matrix with `dimension` columns."""
             sparse = as_canonical_csr(rows)
             return sp.csr_array((sparse.data, sparse.indices, sparse.indptr), shape=(sparse.shape[0], dimension))
 
-        return self._with_instances(wider, None)
+        return self._with_instances(widen, None)
 
     def _with_instances(self, change: Callable[[Points], Points], features: tuple[str, ...] | None) -> DataSet:
-        """Return the data set with `change` applied to all instances (also of the test part), and new feature names."""
+        """Return the data set with `change` applied to all instances, also in the test part, and new feature names."""
         bags = Bags(change(self.bags.instances), self.bags.offsets, name=self.name)
         test = None if self.test is None else self.test._with_instances(change, features)
         return replace(self, bags=bags, features=features, test=test)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from milopt.data.messages import file_error
 
-FOLDER = Path(__file__).parent / "embedded"
+EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 
-CONTENT = {
+EMBEDDED_CONTENT = {
     "musk1": "92 bags (47 positive), 476 instances, 166 features",
     "musk2": "102 bags (39 positive), 6598 instances, 166 features",
     "GunPoint": "50 training and 150 test series of length 150",
@@ -25,13 +25,13 @@ def check_embedded_file(path: Path) -> Path:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise file_error(path, f"the embedded file cannot be read ({error.strerror})") from None
-    if digest != _checksums().get(path.name):
+    if digest != _read_checksums().get(path.name):
         raise file_error(path, "the embedded file was changed; reinstall milopt")
     return path
 
 
 @cache
-def _checksums() -> dict[str, str]:
+def _read_checksums() -> dict[str, str]:
     """Return the SHA-256 of each embedded file by file name."""
-    lines = (FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    lines = (EMBEDDED_FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}

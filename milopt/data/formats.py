@@ -22,19 +22,19 @@ READERS: dict[str, Callable[[Path, str, bool], DataSet]] = {
     ".mat": read_mat,
     ".npz": read_npz,
 }
-"""Readers of bags, called with path, name, and whether all bags must have labels.
+"""Reader of each format by file ending, called with path, name, and whether all bags must have labels.
 
-If a name has several files, the first format in this order is used.
+If there are several files of one name, the first format in this order is used.
 """
 
-OPEN_ENDED = (".svm.gz", ".svm")
-"""Formats that do not state how many features follow the last nonzero one."""
+FORMATS_OF_UNKNOWN_WIDTH = (".svm.gz", ".svm")
+"""Endings of formats that do not state how many features follow the last feature with a nonzero value."""
 
-SERIES = (".ts.gz", ".ts")
-"""Formats of time series, which are cut into windows."""
+SERIES_FORMATS = (".ts.gz", ".ts")
+"""Endings of formats of time series, which are cut into windows."""
 
 
 def format_ending(name: str) -> str | None:
     """Return the ending of a file name that determines its format, or None if the format is not supported."""
     folded = name.casefold()
-    return next((end for end in (*READERS, *SERIES) if folded.endswith(end)), None)
+    return next((end for end in (*READERS, *SERIES_FORMATS) if folded.endswith(end)), None)

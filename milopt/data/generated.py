@@ -28,8 +28,11 @@ from milopt.errors import ParameterError
 
 Labels = npt.NDArray[np.int64]
 
-MOST_DRAWS = 10_000
-"""Maximum number of attempts to draw sites that do not overlap, and (about) to draw instances outside of them."""
+MAX_SITE_DRAWS = 10_000
+"""Maximum number of attempts to draw sites that do not overlap.
+
+For the instances of a bag outside of all sites, it is the maximum number of attempts plus 10 per instance.
+"""
 
 
 def multi_site_binding(
@@ -75,7 +78,7 @@ def multi_site_binding(
         Labels 0 and 1.
     """
     numbers = {"bags": bags, "dimension": dimension, "sites": sites, "needed": needed, "size": size}
-    _check(numbers, {"seed": seed, "concept": concept})
+    _check_counts_and_seeds(numbers, {"seed": seed, "concept": concept})
     if not needed <= sites or needed > size:
         raise ParameterError(f"needed must be at most sites ({sites}) and size ({size}), not {needed}.")
     fewest, most = _check_hits(hits) if hits is not None else (needed - 1, needed)
@@ -84,13 +87,13 @@ def multi_site_binding(
             f"hits must reach from below needed ({needed}) to at least that, and to at most sites ({sites}) and size "
             f"({size}), not {hits}."
         )
-    centres, rng = _centres(sites, dimension, radius, concept), np.random.default_rng([seed, concept])
+    centres, rng = _draw_centres(sites, dimension, radius, concept), np.random.default_rng([seed, concept])
     labels = np.arange(bags) % 2
     bounds = ((fewest, needed - 1), (needed, most))
     drawn = []
     for label in labels:
         count = int(rng.integers(*bounds[label], endpoint=True))
-        drawn.append(_bag(centres, rng.choice(sites, count, replace=False), size, radius, rng))
+        drawn.append(_draw_bag(centres, rng.choice(sites, count, replace=False), size, radius, rng))
     return _join_bags(drawn, labels)
 
 
@@ -131,10 +134,10 @@ def conjunctive(
         Labels 0 and 1.
     """
     numbers = {"bags": bags, "dimension": dimension, "attracting": attracting, "repelling": repelling, "size": size}
-    _check(numbers, {"seed": seed, "concept": concept})
+    _check_counts_and_seeds(numbers, {"seed": seed, "concept": concept})
     if attracting + 1 > size:
         raise ParameterError(f"size must be above the number of attracting sites ({attracting}), not {size}.")
-    centres = _centres(attracting + repelling, dimension, radius, concept)
+    centres = _draw_centres(attracting + repelling, dimension, radius, concept)
     rng = np.random.default_rng([seed, concept])
     labels = np.arange(bags) % 2
     drawn = []
@@ -144,11 +147,11 @@ def conjunctive(
             hit.remove(int(rng.integers(attracting)))
         elif not label:
             hit.append(attracting + int(rng.integers(repelling)))
-        drawn.append(_bag(centres, np.array(hit, dtype=np.intp), size, radius, rng))
+        drawn.append(_draw_bag(centres, np.array(hit, dtype=np.intp), size, radius, rng))
     return _join_bags(drawn, labels)
 
 
-def _check(numbers: Mapping[str, int], seeds: Mapping[str, int]) -> None:
+def _check_counts_and_seeds(numbers: Mapping[str, int], seeds: Mapping[str, int]) -> None:
     """Raise an error if the numbers are not positive integers, or the seeds not nonnegative integers."""
     for name, number in numbers.items():
         check_integer(name, number, 1)
@@ -169,12 +172,12 @@ def _check_hits(hits: object) -> tuple[int, int]:
     return check_integer("hits[0]", hits[0], 0), check_integer("hits[1]", hits[1], 0)
 
 
-def _centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
+def _draw_centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
     """Draw the centres of `count` sites that do not overlap; `concept` is the seed."""
     _check_radius(radius)
     rng = np.random.default_rng(concept)
     centres: list[Floats] = []
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_SITE_DRAWS):
         centre = rng.uniform(radius, 1 - radius, dimension)
         if all(np.abs(centre - other).max() > 2 * radius for other in centres):
             centres.append(centre)
@@ -183,12 +186,12 @@ def _centres(count: int, dimension: int, radius: float, concept: int) -> Floats:
     raise ParameterError(f"{count} sites of radius {radius} do not fit into {dimension} dimensions: make them smaller.")
 
 
-def _bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, rng: np.random.Generator) -> Floats:
+def _draw_bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, rng: np.random.Generator) -> Floats:
     """Draw a bag of `size` instances: one in each site whose index is in `hit`, the others outside of all sites."""
     dimension = centres.shape[1]
     inside = centres[hit] + rng.uniform(-radius, radius, (len(hit), dimension))
     others: list[Floats] = []
-    for _ in range(MOST_DRAWS + 10 * size):
+    for _ in range(MAX_SITE_DRAWS + 10 * size):
         if len(others) == size - len(hit):
             return rng.permutation(np.vstack([inside, *others]))
         point = rng.uniform(0.0, 1.0, (dimension,))
@@ -199,6 +202,6 @@ def _bag(centres: Floats, hit: npt.NDArray[np.intp], size: int, radius: float, r
 
 
 def _join_bags(drawn: list[Floats], labels: Labels) -> tuple[Bags, Labels]:
-    """Return the bags as one `Bags` object, with their labels."""
+    """Return (bags, labels) with all bags in one `Bags` object."""
     offsets = np.cumsum([0, *(len(bag) for bag in drawn)])
     return Bags(make_read_only(np.vstack(drawn)), offsets), labels

@@ -1,7 +1,7 @@
 """Limits on the size of data files, against hostile or broken files.
 
-Plain files are read to their end, whatever their size. A compressed file can be a thousand times larger than it looks:
-beyond these limits it is rejected, with a message that says to decompress it.
+A plain file may have any size. A compressed file can be a thousand times larger than it looks: if it exceeds the limits
+on unpacked data, it is rejected with a message that asks for a decompressed file.
 """
 
 from __future__ import annotations

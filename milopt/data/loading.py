@@ -9,9 +9,9 @@ from pathlib import Path
 from milopt.data.catalogue import KnownSet, embedded_sets, find_test_file, folder_sets, known_data_sets
 from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import check_embedded_file
-from milopt.data.formats import READERS, SERIES, format_ending
+from milopt.data.formats import READERS, SERIES_FORMATS, format_ending
 from milopt.data.messages import escape_unprintable, file_error, format_path
-from milopt.data.series import windows
+from milopt.data.series import make_windows
 from milopt.data.text_file import check_regular_file
 from milopt.data.ts_file import LabelledSeries, read_ts
 from milopt.declaration.bags.sliding_windows import window_length
@@ -71,21 +71,21 @@ def load_data(
         raise DataError(f"source must be the name or path of a data set as a string, not {type(given).__name__}.")
     path = Path(given)
     if format_ending(path.name) or path.name != given:
-        return _from_file(path, (window, stride, znormalise), labelled)
+        return _load_file(path, (window, stride, znormalise), labelled)
     chosen = _find_by_name(given, data_dir)
     if not chosen.paths:
         raise DataError(f"The data set {chosen.name} is missing from the installation; reinstall milopt.")
     if chosen.source == "embedded":
         for path in chosen.paths:
             check_embedded_file(path)
-    data = _from_file(chosen.paths[0], (window, stride, znormalise), labelled)
+    data = _load_file(chosen.paths[0], (window, stride, znormalise), labelled)
     test = None if data.test is None else replace(data.test, name=f"{chosen.name} (test)")
     shipped = "embedded" if chosen.source == "embedded" else data.source
     return replace(data, name=chosen.name, test=test and replace(test, source=shipped or test.source), source=shipped)
 
 
 def _find_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
-    """Return the data set of this name, embedded ones first; an exact match precedes one in upper or lower case."""
+    """Return the data set of this name, in any case; embedded sets come first, and among these an exact match."""
     folded = name.casefold()
     # Embedded sets must be found even if MILOPT_DATA is invalid.
     for candidates in (embedded_sets, lambda: folder_sets(data_dir)):
@@ -97,28 +97,28 @@ def _find_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSe
     )
 
 
-def _from_file(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
+def _load_file(path: Path, windowing: tuple[float | None, int, bool], labelled: bool) -> DataSet:
     """Read a data file, or raise an error if it is not a regular file or does not fit into memory.
 
-    `cut` is (window, stride, znormalise) of `load_data`.
+    `windowing` is (window, stride, znormalise) of `load_data`.
     """
     check_regular_file(path)
     try:
-        return _read(path, cut, labelled)
+        return _read_file(path, windowing, labelled)
     except MemoryError:
         raise file_error(path, "the data do not fit into memory; give a smaller file") from None
 
 
-def _read(path: Path, cut: tuple[float | None, int, bool], labelled: bool) -> DataSet:
-    """Read a data file in the format of its name; `cut`: (window, stride, znormalise) for time series."""
+def _read_file(path: Path, windowing: tuple[float | None, int, bool], labelled: bool) -> DataSet:
+    """Read a data file in the format of its ending; `windowing` is (window, stride, znormalise) for time series."""
     end = format_ending(path.name)
     if end is None:
-        known_endings = ", ".join((*READERS, *SERIES))
+        known_endings = ", ".join((*READERS, *SERIES_FORMATS))
         raise file_error(path, f"the format is unknown; the name must end in one of {known_endings}")
     name = path.name[: -len(end)]
-    if end not in SERIES:
+    if end not in SERIES_FORMATS:
         return READERS[end](path, name, labelled)
-    window, stride, znormalise = cut
+    window, stride, znormalise = windowing
     training = read_ts(path, labelled)
     # The test part has windows of the same length, so that windows can be compared.
     length = None if window is None else window_length(window, min(series.size for series in training.series))
@@ -136,6 +136,6 @@ def _cut_windows(given: LabelledSeries, name: str, length: int | None, stride: i
         """Return the name of series i for messages."""
         return f"the series in {format_path(given.path)}, line {given.lines[i]}"
 
-    bags = windows(given.series, length, stride, znormalise, series_name)
+    bags = make_windows(given.series, length, stride, znormalise, series_name)
     ids = tuple(str(i) for i in range(len(bags)))
     return DataSet(name, bags, as_label_array(given.labels), ids, source=str(given.path))

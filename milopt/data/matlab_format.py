@@ -1,7 +1,7 @@
 """Parser of MATLAB's binary files of level 5 (`-v6`, `-v7`): numbers, sparse matrices, text, cells and structs.
 
 milopt has its own parser so that every size in the file is checked against the available bytes before memory is
-allocated, and so that objects are only read as the plain fields they consist of.
+allocated, and so that an object is only read as its fields.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ import scipy.sparse as sp
 
 from milopt.data.limits import MAX_COLUMNS, MAX_UNPACKED_VALUES
 
-_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_NUMPY_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """NumPy type codes by the numbers of the numeric element types of the format."""
 _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 """Text encodings by the numbers of the element types of the format."""
-_MATRIX, _PACKED = 14, 15
-_CELL, _STRUCT, _OBJECT, _CHAR, _SPARSE, _LAST_NUMBER = 1, 2, 3, 4, 5, 15
-_COMPLEX = 0x800
-_DEPTH = 8
+_MATRIX_ELEMENT, _COMPRESSED_ELEMENT = 14, 15
+"""Numbers of the element types of an array and of a compressed variable."""
+_CELL_CLASS, _STRUCT_CLASS, _OBJECT_CLASS, _CHAR_CLASS, _SPARSE_CLASS, _LAST_NUMERIC_CLASS = 1, 2, 3, 4, 5, 15
+"""Numbers of the array classes of the format. Classes from 6 to 15 are numeric."""
+_COMPLEX_FLAG = 0x800
+"""Flag of an array of complex numbers."""
+_MAX_DEPTH = 8
 """Maximum nesting depth of cells and structs."""
 
 
@@ -55,12 +58,12 @@ def read_variables(content: bytes) -> dict[str, Value]:
     unpacked = 0
     # Use views, so that a nested variable is in memory only once.
     for kind, body in _Elements(memoryview(content)[128:], order, padded=False):
-        if kind == _PACKED:
+        if kind == _COMPRESSED_ELEMENT:
             inner = _decompress(body, 8 * MAX_UNPACKED_VALUES - unpacked)
             unpacked += len(inner)
             kind, body = next(iter(_Elements(memoryview(inner), order)), (0, body))
-        if kind == _MATRIX:
-            name, value = _matrix(body, order, 0)
+        if kind == _MATRIX_ELEMENT:
+            name, value = _parse_array(body, order, 0)
             if value is not None:
                 values[name] = value
     return values
@@ -95,18 +98,18 @@ class _Elements:
         else:
             start, step = self.at + 8, 8 + size
             # Compressed elements (top level only) are followed by the next element without padding.
-            step += -size % 8 if self.padded or kind != _PACKED else 0
+            step += -size % 8 if self.padded or kind != _COMPRESSED_ELEMENT else 0
         if start + size > len(self.content):
             raise BrokenFileError("the stated size of an element exceeds the file")
         self.at += step
         return kind, self.content[start : start + size]
 
 
-def _decompress(body: memoryview, room: int) -> bytes:
-    """Return the decompressed bytes of a variable, or raise an error if there are more than `room` bytes."""
+def _decompress(body: memoryview, max_bytes: int) -> bytes:
+    """Return the decompressed bytes of a variable, or raise an error if there are more than `max_bytes` bytes."""
     worker = zlib.decompressobj()
     try:
-        content = worker.decompress(body, max(room, 1))
+        content = worker.decompress(body, max(max_bytes, 1))
     except zlib.error as error:
         raise BrokenFileError(f"a compressed variable cannot be decompressed: {error}") from None
     if worker.unconsumed_tail:
@@ -116,32 +119,32 @@ def _decompress(body: memoryview, room: int) -> bytes:
     return content
 
 
-def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Value | None]:
-    """Return the name and value of an array; the value is None if it is not data (functions, opaque objects)."""
+def _parse_array(body: memoryview, order: str, depth: int) -> tuple[str, Value | None]:
+    """Return (name, value) of an array; the value is None for functions and opaque objects, which are not data."""
     if not body:
         return "", np.empty((0, 0))
-    if depth > _DEPTH:
-        raise BrokenFileError(f"cells are nested more than {_DEPTH} deep")
+    if depth > _MAX_DEPTH:
+        raise BrokenFileError(f"cells are nested more than {_MAX_DEPTH} deep")
     parts = _Elements(body, order)
-    flags = _integers(parts, "u4")
+    flags = _take_integers(parts, "u4")
     if flags.size != 2:
         raise BrokenFileError("a variable has no flags")
     kind = int(flags[0]) & 0xFF
-    if kind > _LAST_NUMBER:
+    if kind > _LAST_NUMERIC_CLASS:
         return "", None
-    shape = tuple(int(extent) for extent in _integers(parts, "i4"))
+    shape = tuple(int(extent) for extent in _take_integers(parts, "i4"))
     if len(shape) < 2 or min(shape) < 0:
         raise BrokenFileError("a variable has no dimensions")
     name = bytes(parts.take()[1]).decode("latin-1")
-    if kind == _CELL:
-        return name, CellArray(shape, [_child(parts, order, depth) for _ in range(_cell_count(shape, parts))])
-    if kind == _CHAR:
-        return name, _rows_of_text(parts, shape)
-    if kind in (_STRUCT, _OBJECT):
-        return name, _fields(parts, order, shape, depth, kind == _OBJECT)
-    if int(flags[0]) & _COMPLEX:
+    if kind == _CELL_CLASS:
+        return name, CellArray(shape, [_parse_child(parts, order, depth) for _ in range(_cell_count(shape, parts))])
+    if kind == _CHAR_CLASS:
+        return name, _take_text_rows(parts, shape)
+    if kind in (_STRUCT_CLASS, _OBJECT_CLASS):
+        return name, _parse_fields(parts, order, shape, depth, kind == _OBJECT_CLASS)
+    if int(flags[0]) & _COMPLEX_FLAG:
         raise BrokenFileError(f"the variable {name!r} is complex; only real numbers are supported")
-    return name, _sparse(parts, shape) if kind == _SPARSE else _full(parts, shape)
+    return name, _take_sparse_matrix(parts, shape) if kind == _SPARSE_CLASS else _take_full_array(parts, shape)
 
 
 def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
@@ -152,20 +155,20 @@ def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
     return count
 
 
-def _child(parts: _Elements, order: str, depth: int) -> Value:
+def _parse_child(parts: _Elements, order: str, depth: int) -> Value:
     """Return the next value of a cell array or struct."""
     kind, body = parts.take()
-    value = _matrix(body, order, depth + 1)[1] if kind == _MATRIX else None
+    value = _parse_array(body, order, depth + 1)[1] if kind == _MATRIX_ELEMENT else None
     if value is None:
         raise BrokenFileError("a cell contains a value that is not an array")
     return value
 
 
-def _fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is_object: bool) -> Value:
+def _parse_fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is_object: bool) -> Value:
     """Return the fields of a 1 x 1 struct or object by name; raise an error for an array of structs."""
     if is_object:
         parts.take()
-    width = _integers(parts, "i4")
+    width = _take_integers(parts, "i4")
     text = bytes(parts.take()[1])
     if width.size != 1 or not 0 < width[0] <= 64:
         raise BrokenFileError("a struct has field names of an impossible length")
@@ -173,10 +176,10 @@ def _fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is
     names = [text[i : i + step].split(b"\0")[0].decode("latin-1") for i in range(0, len(text), step)]
     if prod(shape) != 1:
         raise BrokenFileError("an array of structs is not supported; save cells")
-    return {name: _child(parts, order, depth) for name in names}
+    return {name: _parse_child(parts, order, depth) for name in names}
 
 
-def _integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
+def _take_integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
     """Return the next element as an array of 4-byte integers of this dtype ("i4" or "u4")."""
     _, body = parts.take()
     if len(body) % 4:
@@ -184,28 +187,28 @@ def _integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
     return np.frombuffer(body, parts.order + dtype)
 
 
-def _numbers(parts: _Elements) -> npt.NDArray[Any]:
+def _take_numbers(parts: _Elements) -> npt.NDArray[Any]:
     """Return the next element as a 1-D array of numbers of the type that the element states."""
     kind, body = parts.take()
-    if kind not in _TYPES:
+    if kind not in _NUMPY_TYPES:
         raise BrokenFileError(f"numbers of an unknown type ({kind})")
-    dtype = np.dtype(parts.order + _TYPES[kind])
+    dtype = np.dtype(parts.order + _NUMPY_TYPES[kind])
     if len(body) % dtype.itemsize or len(body) // dtype.itemsize > MAX_UNPACKED_VALUES:
         raise BrokenFileError("an array is truncated, or has too many values")
     return np.frombuffer(body, dtype)
 
 
-def _full(parts: _Elements, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _take_full_array(parts: _Elements, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return the next element as a full array of this shape."""
-    values = _numbers(parts)
+    values = _take_numbers(parts)
     if values.size != prod(shape):
         raise BrokenFileError(f"an array has {values.size} values, but its dimensions require {prod(shape)}")
     return values.reshape(shape, order="F")
 
 
-def _sparse(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
+def _take_sparse_matrix(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
     """Return the next elements (row indices, column starts, values) as a sparse matrix of this shape."""
-    rows, bounds, values = _integers(parts, "i4"), _integers(parts, "i4"), _numbers(parts)
+    rows, bounds, values = _take_integers(parts, "i4"), _take_integers(parts, "i4"), _take_numbers(parts)
     count = int(bounds[-1]) if bounds.size == shape[1] + 1 else -1
     ordered = count >= 0 and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
     inside = ordered and count <= min(rows.size, values.size)
@@ -215,7 +218,7 @@ def _sparse(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
     return sp.csc_array(pieces, shape=shape)
 
 
-def _rows_of_text(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
+def _take_text_rows(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
     """Return the rows of a character array of this shape as strings, without blanks at their ends."""
     if not prod(shape):
         return []

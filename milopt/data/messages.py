@@ -6,14 +6,18 @@ from pathlib import Path
 
 from milopt.errors import DataError
 
-_SHOWN = 60
+_MAX_QUOTED_CHARACTERS = 60
 """Maximum number of characters of a quoted text in a message."""
 
 
 def quote(text: object) -> str:
     """Return a text in double quotes for a message, with unprintable characters escaped and long text truncated."""
     whole = str(text)
-    return f'"{escape_unprintable(whole)}"' if len(whole) <= _SHOWN else f'"{escape_unprintable(whole[:_SHOWN])}..."'
+    return (
+        f'"{escape_unprintable(whole)}"'
+        if len(whole) <= _MAX_QUOTED_CHARACTERS
+        else f'"{escape_unprintable(whole[:_MAX_QUOTED_CHARACTERS])}..."'
+    )
 
 
 def escape_unprintable(text: str) -> str:

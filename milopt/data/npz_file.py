@@ -1,7 +1,7 @@
 """Reader of NumPy archives (`numpy.savez`) with `instances` (N x D), `offsets` (m + 1) and `labels` (m), as in `Bags`.
 
-Instead of `offsets` there may be `bag`, the name or number of each instance's bag; then there is one label per instance
-as well. Object arrays contain pickles and are never loaded.
+Instead of `offsets` there may be `bag`, the name or number of each instance's bag; then `labels` also has one entry per
+instance. Object arrays contain pickles and are never loaded.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from milopt.errors import BagsError, MiloptError
 
 def read_npz(path: Path, name: str, labelled: bool = True) -> DataSet:
     """Read the bags of an array file. If `labelled` is False, `labels` may be missing."""
-    arrays = _arrays(path)
+    arrays = _read_arrays(path)
     for wanted in ("instances", "labels"):
         if wanted not in arrays and (labelled or wanted == "instances"):
             raise file_error(path, f'there is no array "{wanted}"; save instances, offsets and labels')
-    instances = _numbers(arrays["instances"], path)
-    labels = _texts(arrays["labels"], "labels", path) if "labels" in arrays else None
+    instances = _as_instance_rows(arrays["instances"], path)
+    labels = _as_texts(arrays["labels"], "labels", path) if "labels" in arrays else None
     if "offsets" in arrays:
         try:
             bags = Bags(instances, arrays["offsets"], name=name)
@@ -41,18 +41,18 @@ def read_npz(path: Path, name: str, labelled: bool = True) -> DataSet:
         return label_bags(bags, [""] * len(bags) if labels is None else labels, name, path, labelled=labelled)
     if "bag" not in arrays:
         raise file_error(path, 'there is neither an array "offsets" nor an array "bag"; save one of them')
-    names = _texts(arrays["bag"], "bag", path)
+    names = _as_texts(arrays["bag"], "bag", path)
     return group_rows(names, [""] * len(names) if labels is None else labels, instances, name, path, labelled=labelled)
 
 
-def _numbers(array: npt.NDArray[Any], path: Path) -> Floats:
+def _as_instance_rows(array: npt.NDArray[Any], path: Path) -> Floats:
     """Return the instances as floats, or raise an error if they are not a nonempty 2-D array of numbers."""
     if array.ndim != 2 or array.dtype.kind == "U" or 0 in array.shape:
         raise file_error(path, 'the array "instances" must be 2-D and numeric, one row per instance')
     return np.asarray(array, dtype=np.float64)
 
 
-def _texts(array: npt.NDArray[Any], name: str, path: Path) -> list[str]:
+def _as_texts(array: npt.NDArray[Any], name: str, path: Path) -> list[str]:
     """Return the entries of a 1-D array as strings ("0" or "1" for booleans); `name` is used in messages."""
     if array.ndim != 1 or array.size > MAX_NAMES:
         raise file_error(
@@ -66,7 +66,7 @@ def _texts(array: npt.NDArray[Any], name: str, path: Path) -> list[str]:
     return [str(entry) for entry in (array.astype(np.int8) if array.dtype.kind == "b" else array).tolist()]
 
 
-def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays `instances`, `offsets`, `labels` and `bag` of the file by name, if they are in it."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     try:
@@ -77,7 +77,7 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                     raise file_error(path, f'there are two arrays "{stem}"; save each of them once')
                 if stem in ("instances", "offsets", "labels", "bag"):
                     with archive.open(_check_size(member, path)) as stream:
-                        arrays[stem] = _array(stream, member, path)
+                        arrays[stem] = _read_array(stream, member, path)
     except MiloptError:
         raise
     except Exception as error:  # the readers of zip and npy raise many types of errors on invalid bytes
@@ -98,7 +98,7 @@ def _check_size(member: zipfile.ZipInfo, path: Path) -> zipfile.ZipInfo:
     raise file_error(path, f'the array "{member.filename}" is compressed too strongly; save it with numpy.savez')
 
 
-def _array(stream: IO[bytes], member: zipfile.ZipInfo, path: Path) -> npt.NDArray[Any]:
+def _read_array(stream: IO[bytes], member: zipfile.ZipInfo, path: Path) -> npt.NDArray[Any]:
     """Read one array; its header is checked against the available bytes before memory is allocated."""
     version = npy.read_magic(stream)
     shape, fortran, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(stream)

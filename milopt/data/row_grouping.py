@@ -19,26 +19,28 @@ from milopt.declaration.array_conversion import make_read_only
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import DataError
 
-_MISSING = ("", "?", "nan")
+_MISSING_LABELS = ("", "?", "nan")
 """Spellings of a missing label, in lower case."""
 
 
 class RowGrouping:
-    """Rows grouped by bag.
+    """Rows grouped into bags, with one label per bag; rows are added one by one.
 
     Parameters
     ----------
     error : callable
         `error(problem, line)` returns the exception for an invalid row.
-    place : str, default="line"
+    row_word : str, default="line"
         How a message calls the position of a row: "line" or "row".
     labelled : bool, default=True
         If False, labels may be missing and become "".
     """
 
-    def __init__(self, error: Callable[[str, int], DataError], place: str = "line", *, labelled: bool = True) -> None:
+    def __init__(
+        self, error: Callable[[str, int], DataError], row_word: str = "line", *, labelled: bool = True
+    ) -> None:
         self._error = error
-        self._place = place
+        self._row_word = row_word
         self._labelled = labelled
         self._bag_of: dict[str, int] = {}
         self._labels: list[str] = []
@@ -54,18 +56,18 @@ class RowGrouping:
     def add(self, bag: str, label: str, line: int) -> None:
         """Add a row to a bag; raise an error if its label differs from that of earlier rows of this bag."""
         i = self._bag_of.get(bag)
-        if not self._labelled and label.strip().casefold() in _MISSING:
+        if not self._labelled and label.strip().casefold() in _MISSING_LABELS:
             label = ""
         if i is None:
-            i = self._new(bag.strip(), label.strip(), line)
+            i = self._register_bag(bag.strip(), label.strip(), line)
             # Store the name with its whitespace too, so that the next row of this bag is found directly.
             self._bag_of[bag] = i
         elif label != self._labels[i]:
-            self._agree(i, bag, label.strip(), line)
+            self._check_label(i, bag, label.strip(), line)
         self._rows.append(i)
 
-    def _new(self, bag: str, label: str, line: int) -> int:
-        """Check the name and the label of a bag, add the bag unless it is known, and return its index."""
+    def _register_bag(self, bag: str, label: str, line: int) -> int:
+        """Check the name and the label of a bag, add the bag if it is new, and return the index of the bag."""
         for kind, text in (("bag's name", bag), ("label", label)):
             if not text and (self._labelled or kind != "label"):
                 raise self._error(f"the {kind} is empty; every row needs a {kind}", line)
@@ -75,18 +77,18 @@ class RowGrouping:
             raise self._error(f"the label of bag {quote(bag)} is {label}; every bag needs a label", line)
         i = self._bag_of.get(bag)
         if i is not None:
-            self._agree(i, bag, label, line)
+            self._check_label(i, bag, label, line)
             return i
         i = self._bag_of[bag] = len(self._labels)
         self._labels.append(label)
         self._first.append(line)
         return i
 
-    def _agree(self, i: int, bag: str, label: str, line: int) -> None:
+    def _check_label(self, i: int, bag: str, label: str, line: int) -> None:
         """Raise an error if the label differs from the earlier label of bag i; "1" and "1.0" are the same label."""
         before = self._labels[i]
         if label != before and (as_integer_label(label) is None or as_integer_label(label) != as_integer_label(before)):
-            both = f"label {quote(label)} here and {quote(before)} in {self._place} {self._first[i]}"
+            both = f"label {quote(label)} here and {quote(before)} in {self._row_word} {self._first[i]}"
             raise self._error(f"bag {quote(bag.strip())} has {both}; a bag has one label", line)
 
     def labels(self) -> npt.NDArray[Any]:
@@ -122,7 +124,7 @@ def group_rows(
     features: tuple[str, ...] | None = None,
     labelled: bool = True,
 ) -> DataSet:
-    """Group rows in memory into bags, given one bag name and one label per row. Messages count the rows from 0."""
+    """Return the data set of instances with one bag name and one label per instance. Messages count rows from 0."""
     if not len(names) == len(labels) == instances.shape[0] or not names:
         counts = f"{len(names)} bag names and {len(labels)} labels for {instances.shape[0]} instances"
         raise _table_error(source, f"there are {counts}; give one of each per instance, and at least one instance")
@@ -140,7 +142,7 @@ def group_rows(
 
 
 def label_bags(bags: Bags, labels: Sequence[str], name: str, source: Path | str, *, labelled: bool = True) -> DataSet:
-    """Return a data set of bags with one label per bag. The bags are named by their numbers."""
+    """Return the data set of bags with one label per bag. The names of the bags are their numbers, from 0."""
     if len(labels) != len(bags):
         raise _table_error(source, f"there are {len(labels)} labels for {len(bags)} bags; give one label per bag")
     checks = RowGrouping(lambda problem, i: _table_error(source, problem, i), "row", labelled=labelled)

@@ -69,20 +69,21 @@ def from_series(
         lengths = list(length)
         if not lengths:
             raise ParameterError("length is an empty list: give at least one window length.")
-        return tuple(windows(series, each, stride, znormalise) for each in lengths)
-    return windows(series, length, stride, znormalise)
+        return tuple(make_windows(series, each, stride, znormalise) for each in lengths)
+    return make_windows(series, length, stride, znormalise)
 
 
-def windows(
+def make_windows(
     series: tuple[Floats, ...],
     length: object,
     stride: object,
     znormalise: bool,
     series_name: Callable[[int], str] = "series {}".format,
 ) -> Bags:
-    """Return the bags of windows of series that `as_series` checked; `series_name(i)` names series i in messages.
+    """Return the bags of windows of series that `as_series` has returned.
 
-    If `length` is None, every sample is an instance; then `stride` must be 1 and `znormalise` False.
+    If `length` is None, every sample is an instance; then `stride` must be 1 and `znormalise` False. `series_name(i)`
+    is the name of series i in messages.
     """
     if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)) or stride < 1:
         raise ParameterError(f"stride must be a whole number of samples, at least 1, not {stride!r}.")

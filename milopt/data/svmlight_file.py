@@ -33,7 +33,7 @@ def read_svmlight(path: Path, name: str, labelled: bool = True) -> DataSet:
             raise text.error(
                 "the line has no qid; write label qid:BAG index:value, with one index:value per nonzero feature"
             )
-        rows.add(_bag(words[1][4:], text), words[0], text.line)
+        rows.add(_parse_qid(words[1][4:], text), words[0], text.line)
         last = 0
         for word in words[2:]:
             left, colon, right = word.partition(":")
@@ -57,8 +57,8 @@ def read_svmlight(path: Path, name: str, labelled: bool = True) -> DataSet:
     return rows.data_set(name, str(path), instances)
 
 
-def _bag(text: str, source: TextFile) -> str:
-    """Return the bag name of a row from the text of its qid, or raise an error if this is not a whole number."""
+def _parse_qid(text: str, source: TextFile) -> str:
+    """Return the name of a bag from the text of a qid; raise an error if the text is not a whole number."""
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise source.error(f"the qid is {quote(text)}; it must be a whole number from 0 with at most 18 digits")
     return str(int(text))

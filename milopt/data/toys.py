@@ -2,8 +2,9 @@
 
 `clusters`: each class is one cluster, and each bag lies in one cluster. `spanning`: every class spans both clusters,
 with slightly more instances in one of them, and within each cluster the classes are shifted in the orthogonal
-direction. A method that only looks at the clusters learns little. No publication states the parameters; they are chosen
-such that the clusters alone classify two of three bags correctly, and the optimal rule 99 of 100.
+direction. A method that only uses the clusters learns little. No publication states the parameters; they are chosen
+such that the best rule that only uses the clusters classifies two of three bags correctly, and the optimal rule 99 of
+100.
 """
 
 from __future__ import annotations
@@ -70,17 +71,17 @@ def toy_bags(
     rng = np.random.default_rng(check_integer("seed", seed, 0))
     labels = np.where(np.arange(bags) % 2 == 0, -1, 1)
     points = rng.standard_normal((bags * size, 2))
-    points += toy_clusters(kind, labels, size, share, rng)[:, None] * np.array([CLUSTER_HALF_DISTANCE, 0.0])
+    points += draw_clusters(kind, labels, size, share, rng)[:, None] * np.array([CLUSTER_HALF_DISTANCE, 0.0])
     if kind == "spanning":
         points += np.repeat(labels, size)[:, None] * np.array([0.0, across])
     ids = tuple(f"toy{i}" for i in range(bags))
     return DataSet(f"toy, {kind}", Bags(points, np.arange(bags + 1) * size), labels, ids, source="drawn")
 
 
-def toy_clusters(kind: str, labels: Index, size: int, share: float, rng: np.random.Generator) -> Index:
-    """Return the cluster (-1 or 1) of each instance: that of its label, with probability 1 - share the other one.
+def draw_clusters(kind: str, labels: Index, size: int, share: float, rng: np.random.Generator) -> Index:
+    """Draw the cluster (-1 or 1) of each instance: its label, or, with probability 1 - share, the other cluster.
 
-    In the data set `clusters`, it is always that of the label.
+    In the data set `clusters`, the cluster is always the label.
     """
     own = np.repeat(labels, size)
     return own if kind == "clusters" else np.where(rng.random(own.size) < share, own, -own)

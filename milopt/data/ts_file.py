@@ -20,7 +20,7 @@ from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 from milopt.declaration.array_conversion import make_read_only
 
-_BLOCK = 1 << 20
+_BLOCK_CHARACTERS = 1 << 20
 """Number of characters that are parsed at once."""
 
 
@@ -48,11 +48,11 @@ class _Header:
 
 def read_ts(path: Path, labelled: bool = True) -> LabelledSeries:
     """Read the series of a file. If `labelled` is False, a label may be missing or "?"."""
-    return _SeriesFile(path, labelled).read()
+    return _SeriesReader(path, labelled).read()
 
 
-class _SeriesFile:
-    """State of reading one file of series."""
+class _SeriesReader:
+    """Reader of one file of series."""
 
     def __init__(self, path: Path, labelled: bool) -> None:
         self.labelled = labelled
@@ -66,14 +66,14 @@ class _SeriesFile:
     def read(self) -> LabelledSeries:
         """Read the whole file."""
         lines = iter(self.text)
-        header = _header(lines, self.text, self.labelled)
+        header = _read_header(lines, self.text, self.labelled)
         labels: list[str] = []
         seen: set[str] = set()
         pending = 0
         for line in lines:
             if line.startswith("#"):
                 continue
-            values, label = _row(line, header, self.text)
+            values, label = _parse_series_line(line, header, self.text)
             if label not in seen:
                 # Every series is its own bag, so it is sufficient to check that the label is valid.
                 RowGrouping(self.text.error, labelled=self.labelled).add("series", label, self.text.line)
@@ -83,10 +83,10 @@ class _SeriesFile:
             self.lines.append(self.text.line)
             self.block.append(values)
             pending += len(values)
-            if pending > _BLOCK:
-                self._flush()
+            if pending > _BLOCK_CHARACTERS:
+                self._parse_block()
                 pending = 0
-        self._flush()
+        self._parse_block()
         if not labels:
             raise self.text.error("there is no series after @data; give one series per line")
         stacked = make_read_only(np.frombuffer(self.values, dtype=np.float64))
@@ -94,8 +94,8 @@ class _SeriesFile:
         series = tuple(stacked[end - count : end] for end, count in zip(ends, self.counts, strict=True))
         return LabelledSeries(self.text.path, series, tuple(labels), tuple(self.lines))
 
-    def _flush(self) -> None:
-        """Parse the pending series, or raise an error for the first invalid value.
+    def _parse_block(self) -> None:
+        """Parse the series in `block` and append their numbers to `values`; raise an error for the first invalid value.
 
         The series are parsed as one row, because their lengths may differ.
         """
@@ -113,7 +113,7 @@ class _SeriesFile:
         self.block.clear()
 
 
-def _header(lines: Iterator[str], text: TextFile, labelled: bool) -> _Header:
+def _read_header(lines: Iterator[str], text: TextFile, labelled: bool) -> _Header:
     """Read the header, up to and including @data."""
     header = _Header(labelled)
     for line in lines:
@@ -123,12 +123,12 @@ def _header(lines: Iterator[str], text: TextFile, labelled: bool) -> _Header:
         if text.line > MAX_HEADER_LINES:
             raise text.error(f"there is no @data in the first {MAX_HEADER_LINES} lines; this is not a .ts file")
         if not word.startswith("#"):
-            _take(header, word, text)
+            _read_header_line(header, word, text)
     raise text.error("there is no line @data; this is not a .ts file, or it is truncated")
 
 
-def _take(header: _Header, line: str, text: TextFile) -> None:
-    """Set the property that one line of the header states, or raise an error if it is not supported.
+def _read_header_line(header: _Header, line: str, text: TextFile) -> None:
+    """Set the property of the series that one header line states, or raise an error if it is not supported.
 
     Lines with unknown keys are ignored.
     """
@@ -156,8 +156,8 @@ def _take(header: _Header, line: str, text: TextFile) -> None:
             header.classes = frozenset(classes)
 
 
-def _row(line: str, header: _Header, text: TextFile) -> tuple[str, str]:
-    """Return (values as text, label) of a line, or raise an error if label or number of values is not as declared."""
+def _parse_series_line(line: str, header: _Header, text: TextFile) -> tuple[str, str]:
+    """Return (values as text, label) of a line; raise an error if label or number of values is not as declared."""
     values, colon, label = line.rpartition(":")
     label = label.strip()
     if not header.labelled and (not colon or label == "?"):

@@ -20,7 +20,9 @@ from milopt.errors import BagsError
 
 @dataclass(frozen=True)
 class Cut:
-    """Settings with which windows were cut from series. Windows of different settings are not comparable.
+    """Settings with which windows were cut from series: length, stride and normalisation.
+
+    Windows that were cut with different settings are not comparable.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Cut:
 class Windows(Bags):
     """Bags of windows of `length` samples, one every `stride` samples; windows of a bag are views of its series.
 
-    Windows that are z-normalised, or are needed in one array for several bags, are copies.
+    Windows are copies if they are z-normalised, or if one array contains the windows of several bags.
     """
 
     def __init__(self, series: tuple[Floats, ...], length: int, stride: int, znormalise: bool) -> None:

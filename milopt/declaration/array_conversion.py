@@ -13,10 +13,10 @@ from milopt.arrays import Floats, Index, Points
 from milopt.errors import BagsError, BagsTypeError
 
 
-def to_float_array(values: object, what: str) -> Floats:
+def to_float_array(values: object, subject: str) -> Floats:
     """Return values as a float64 array, without a copy if they have that type already.
 
-    If the values are not real numbers, `BagsError` is raised; `what` is the subject of its message.
+    If the values are not real numbers, `BagsError` is raised, with a message that begins with `subject`.
     """
     try:
         array = np.asarray(values)
@@ -24,8 +24,8 @@ def to_float_array(values: object, what: str) -> Floats:
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         kind = BagsTypeError if isinstance(error, TypeError) else BagsError
-        raise kind(f"{what} cannot be read as an array of numbers ({error}).") from error
-    raise BagsError(f"{what} has values of type {array.dtype}: {_dtype_problem(array.dtype)}.")
+        raise kind(f"{subject} cannot be read as an array of numbers ({error}).") from error
+    raise BagsError(f"{subject} has values of type {array.dtype}: {_unsupported_dtype_reason(array.dtype)}.")
 
 
 def describe_nonfinite(value: float) -> str:
@@ -61,12 +61,14 @@ def as_read_only_rows(rows: Floats) -> Floats:
 
 
 def as_canonical_csr(matrix: Any) -> sp.csr_array:
-    """Return a sparse matrix in canonical CSR form: sorted, without duplicates and without stored zeros.
+    """Return a sparse matrix in canonical CSR form: rows sorted by column, without duplicates and without stored zeros.
 
     A matrix that has this form already is returned unchanged; otherwise the result is a copy.
     """
     if matrix.dtype.kind not in "biuf":
-        raise BagsError(f"A sparse matrix has values of type {matrix.dtype}: {_dtype_problem(matrix.dtype)}.")
+        raise BagsError(
+            f"A sparse matrix has values of type {matrix.dtype}: {_unsupported_dtype_reason(matrix.dtype)}."
+        )
     if matrix.ndim != 2:
         raise BagsError(f"A sparse array is {matrix.ndim}-D: give a 2-D one, one row per instance.")
     rows = sp.csr_array(matrix, dtype=np.float64)
@@ -77,13 +79,13 @@ def as_canonical_csr(matrix: Any) -> sp.csr_array:
     return matrix if isinstance(matrix, sp.csr_array) and rows.data is matrix.data else rows
 
 
-def _dtype_problem(dtype: np.dtype[Any]) -> str:
+def _unsupported_dtype_reason(dtype: np.dtype[Any]) -> str:
     """Return the reason why a data type is not supported, for messages."""
     return "Complex data not supported" if dtype.kind == "c" else "only real numbers are supported"
 
 
 def first_occurrences(rows: Points) -> Index:
-    """Return the position of the first occurrence of each distinct row, in order; sparse rows must be canonical."""
+    """Return the ascending positions of the first occurrences of the distinct rows; sparse rows must be canonical."""
     if isinstance(rows, sp.csr_array):
         parts = [slice(start, stop) for start, stop in pairwise(rows.indptr)]
         keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]

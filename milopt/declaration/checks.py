@@ -58,9 +58,9 @@ def check_below_one(name: str, value: float) -> float:
 def expand_by_class(
     name: str, value: float | Sequence[float] | Floats, y: Signs, check: Callable[[str, float], float] = check_positive
 ) -> Floats:
-    """Return one number per bag, from one number for all bags or a pair (negative class, positive class) and labels y.
+    """Return one number per bag: `value` itself, or the number of the bag's class in a pair (negative, positive class).
 
-    Each number is checked by `check`.
+    y are the labels of the bags. Each number is checked by `check`.
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -73,7 +73,7 @@ def expand_by_class(
 
 
 def differs_by_class(value: float | Sequence[float] | Floats) -> bool:
-    """Return True if a value for `expand_by_class` is a pair of two different numbers."""
+    """Return True if a hyper-parameter value, as for `expand_by_class`, is a pair of two different numbers."""
     pair = value.tolist() if isinstance(value, np.ndarray) else value
     return isinstance(pair, (tuple, list)) and len(set(pair)) > 1
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 WARM, COOL = "#D55E00", "#0072B2"
 """Colours of positive and negative contributions: vermilion and blue are distinct in every kind of colour vision."""
 GREY = "0.55"
-SMALL = 7
+SMALL_FONT_SIZE = 7
 """Font size of the smallest text, in points."""
 
 
-def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
+def use_or_create_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return `ax`, or if it is None, the Axes of a new pyplot figure of this width and height in inches."""
     if ax is not None:
         return ax
@@ -35,14 +35,14 @@ def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
     return new
 
 
-def diverging_colours() -> Colormap:
+def diverging_colour_map() -> Colormap:
     """Return a colour map from blue (negative) over light grey to vermilion (positive)."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("contribution", [COOL, "#7FB8DA", "#CFCFCF", "#EBA77A", WARM])
 
 
-def tidy(axes: Axes) -> None:
+def hide_upper_right_borders(axes: Axes) -> None:
     """Hide the top and the right border of the axes."""
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -52,7 +52,7 @@ LANE_HEIGHT_FRACTION = 0.055
 
 
 @dataclass(frozen=True)
-class Lanes:
+class BarLanes:
     """Lanes for bars below a series: every bar has its own lane, so that bars do not overlap.
 
     `low` and `high` are the range of the drawn values; the lanes are below `low`.
@@ -75,32 +75,35 @@ class Lanes:
         """Height of a lane."""
         return LANE_HEIGHT_FRACTION * ((self.high - self.low) or 1.0)
 
-    def bar(self, k: int, start: int, last: int, colour: Any, text: str) -> list[Any]:
-        """Draw a bar in lane k from sample `start` to sample `last`, with a text on the side that has more space.
+    def draw_bar(self, lane: int, start: int, last: int, colour: Any, text: str) -> list[Any]:
+        """Draw a bar in a lane from sample `start` to sample `last`, with a text on the side that has more space.
 
-        A text of one character is always on the right. Returns the drawn rectangles.
+        Lanes are counted from 0, downwards. A text of one character is always on the right. Return the drawn
+        rectangles.
         """
-        at, lane = self.low - (k + 1.5) * self.height, self.height
-        drawn = [*self.axes.barh(at, last - start, height=0.7 * lane, left=start, color=colour)]
+        at = self.low - (lane + 1.5) * self.height
+        drawn = [*self.axes.barh(at, last - start, height=0.7 * self.height, left=start, color=colour)]
         right = start + last <= self.last or len(text) == 1
         where = (last, at) if right else (start, at)
         aside: dict[str, Any] = {"xytext": (2 if right else -3, 0), "ha": "left" if right else "right"}
-        self.axes.annotate(text, where, textcoords="offset points", fontsize=SMALL, va="center_baseline", **aside)
+        self.axes.annotate(
+            text, where, textcoords="offset points", fontsize=SMALL_FONT_SIZE, va="center_baseline", **aside
+        )
         return drawn
 
-    def finish(self) -> None:
+    def remove_ticks_beside_bars(self) -> None:
         """Remove the ticks of the vertical axis that are next to the bars."""
         lane = self.height
         ticks = [tick for tick in self.axes.get_yticks() if self.low - lane <= tick <= self.high + lane]
         self.axes.set_yticks(ticks)
 
 
-def sign_text(value: float) -> str:
+def typographic_sign(value: float) -> str:
     """Return "+" if the value is positive, otherwise "−" (a minus sign, as wide as the plus sign)."""
     return "+" if value > 0 else "−"
 
 
-def note(axes: Axes, text: str) -> Text:
+def write_note_below(axes: Axes, text: str) -> Text:
     """Write a small text below the axes, wrapped to their width."""
     return axes.annotate(
         wrap_text(axes, text),
@@ -108,7 +111,7 @@ def note(axes: Axes, text: str) -> Text:
         (0, -38),
         xycoords="axes fraction",
         textcoords="offset points",
-        fontsize=SMALL,
+        fontsize=SMALL_FONT_SIZE,
         color="0.35",
         va="top",
     )
@@ -117,4 +120,4 @@ def note(axes: Axes, text: str) -> Text:
 def wrap_text(axes: Axes, text: str) -> str:
     """Wrap a text to the width of the axes."""
     inches = axes.bbox.width / axes.figure.dpi
-    return fill(text, max(30, int(72 * inches / (0.52 * SMALL))))
+    return fill(text, max(30, int(72 * inches / (0.52 * SMALL_FONT_SIZE))))

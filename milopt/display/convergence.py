@@ -11,7 +11,7 @@ import numpy as np
 from milopt.arrays import Floats
 from milopt.compilation.status import Termination
 from milopt.declaration.checks import check_choice
-from milopt.display.canvas import COOL, WARM, axes_for, tidy
+from milopt.display.canvas import COOL, WARM, hide_upper_right_borders, use_or_create_axes
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
-_COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_PROGRAM_COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Colours of the programs, repeated if there are more programs."""
-ZERO_GAP = 1e-14
+ZERO_GAP_TOLERANCE = 1e-14
 """Gaps up to this value are rounding errors and are not drawn on a logarithmic axis."""
 
 
@@ -128,7 +128,7 @@ class ConvergenceDisplay:
         """
         results, classes = model.results_, model.classes_.tolist()
         names = [""] if len(results) == 1 else [f"class {label}: " for label in classes]
-        display = cls(tuple(_curve(result, name) for result, name in zip(results, names, strict=True)))
+        display = cls(tuple(_make_curve(result, name) for result, name in zip(results, names, strict=True)))
         return display.plot(ax, scale=scale)
 
     @classmethod
@@ -149,7 +149,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             The display that was drawn.
         """
-        return cls((_curve(result, ""),)).plot(ax, scale=scale)
+        return cls((_make_curve(result, ""),)).plot(ax, scale=scale)
 
     def plot(self, ax: Axes | None = None, *, scale: str = "linear") -> Self:
         """Draw into the given Axes, or into a new figure.
@@ -167,24 +167,24 @@ class ConvergenceDisplay:
             The display itself, with `ax_` and `figure_` set.
         """
         check_choice("scale", scale, ("linear", "log"))
-        axes = axes_for(ax, 6.4, 3.8)
+        axes = use_or_create_axes(ax, 6.4, 3.8)
         from matplotlib.ticker import MaxNLocator
 
         for k, curve in enumerate(self.curves):
-            colour = _COLOURS[k % len(_COLOURS)]
+            colour = _PROGRAM_COLOURS[k % len(_PROGRAM_COLOURS)]
             if scale == "log":
                 _draw_gap(axes, curve, colour)
             else:
-                _draw_values(axes, curve, colour, _COLOURS[1] if len(self.curves) == 1 else colour)
+                _draw_values(axes, curve, colour, _PROGRAM_COLOURS[1] if len(self.curves) == 1 else colour)
         if scale == "linear" and len(self.curves) == 1 and self.curves[0].ended:
-            _draw_alternation(axes, self.curves[0])
+            _annotate_alternating_scheme(axes, self.curves[0])
         if scale == "log":
             axes.set_yscale("log")
         axes.set_xlabel("step")
         axes.set_ylabel("gap" if scale == "log" else "objective")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(frameon=False, fontsize=8)
-        tidy(axes)
+        hide_upper_right_borders(axes)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
@@ -204,7 +204,7 @@ def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
         axes.plot(steps, curve.reached, color="0.6", linestyle=":", marker=mark, markersize=2, label=curve.name + word)
 
 
-def _draw_alternation(axes: Axes, curve: Curve) -> None:
+def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     """Mark the step that is the result, state the termination, and draw how many witnesses each step changed."""
     from matplotlib.ticker import MaxNLocator
 
@@ -225,7 +225,7 @@ def _draw_alternation(axes: Axes, curve: Curve) -> None:
 
 
 def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
-    """Draw the gap of one program by step, or without bounds the distance of the objective to its last value."""
+    """Draw the gap of one program by step; without bounds, draw the distance of the objective to its last value."""
     gap = curve.gap
     steps, word = np.arange(1, gap.size + 1), "bound − value" if np.isfinite(curve.bound[-1]) else "best edge − value"
     if not np.isfinite(gap).any():
@@ -233,20 +233,25 @@ def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
         gap, word = np.abs(curve.objective - curve.objective[-1])[:-1], "value − last value"
         steps = steps[:-1]
     axes.plot(
-        steps, np.where(gap > ZERO_GAP, gap, np.nan), color=colour, marker="o", markersize=3, label=curve.name + word
+        steps,
+        np.where(gap > ZERO_GAP_TOLERANCE, gap, np.nan),
+        color=colour,
+        marker="o",
+        markersize=3,
+        label=curve.name + word,
     )
 
 
-def _curve(result: Result, name: str) -> Curve:
+def _make_curve(result: Result, name: str) -> Curve:
     """Return the curve of a result; `name` is the prefix in the legend. Raise an error if there are no steps."""
     if not result.history:
         why = result.message or "it was solved in one step"
         raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
-    bound = _numbers([step.bound for step in result.history])
+    bound = _replace_non_finite_by_nan([step.bound for step in result.history])
     if result.bound is not None:
-        # The bound that was proved at the end, with all rows present.
+        # At the end, with all rows present, a better bound may have been proved than after the last step.
         bound[-1] = result.bound
-    objective = _numbers([step.objective for step in result.history])
+    objective = _replace_non_finite_by_nan([step.objective for step in result.history])
     alternates = result.scheme in ("ccp", "representatives")
     settled = result.termination is Termination.STATIONARY or not np.isfinite(objective).any()
     rises = result.program.core.maximizes
@@ -256,14 +261,14 @@ def _curve(result: Result, name: str) -> Curve:
         bool(result.program.oracles),
         objective,
         bound,
-        _numbers([step.reached for step in result.history]),
-        _numbers([step.changed for step in result.history]),
+        _replace_non_finite_by_nan([step.reached for step in result.history]),
+        _replace_non_finite_by_nan([step.changed for step in result.history]),
         str(result.termination) if alternates else "",
         best,
     )
 
 
-def _numbers(values: Sequence[float | None]) -> Floats:
+def _replace_non_finite_by_nan(values: Sequence[float | None]) -> Floats:
     """Return numbers as an array, with NaN for None and infinite values."""
     numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     numbers[~np.isfinite(numbers)] = np.nan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.display.canvas import WARM, axes_for, note
+from milopt.display.canvas import WARM, use_or_create_axes, write_note_below
 from milopt.errors import MiloptError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class CriticalDifferenceDisplay:
         ranking, names = self.ranking, list(self.ranking.models)
         # The labels are on both sides of the line and need space.
         longest = max(len(f"{name} (1.00)") for name in names)
-        axes = axes_for(ax, max(7.2, 3.6 + 2 * 0.09 * longest), 0.9 + 0.28 * len(names))
+        axes = use_or_create_axes(ax, max(7.2, 3.6 + 2 * 0.09 * longest), 0.9 + 0.28 * len(names))
         chances = pandas.DataFrame(self.bar_p_values(), index=names, columns=names)
         self.drawn_ = critical_difference_diagram(
             dict(zip(names, ranking.ranks.tolist(), strict=True)),
@@ -116,7 +116,7 @@ class CriticalDifferenceDisplay:
         if ax is None:
             # The note is as wide as the axes, whose width is final only after a layout pass.
             cast("Figure", axes.figure).draw_without_rendering()
-        note(axes, self.caption()).set_y(-8)
+        write_note_below(axes, self.caption()).set_y(-8)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
@@ -149,8 +149,8 @@ class CriticalDifferenceDisplay:
         Returns
         -------
         ndarray of shape (n_models, n_models)
-            p-values of all pairs. If there is a control: 1 on the diagonal and for two models that both do not differ
-            from it, otherwise 0.
+            p-values of all pairs. If there is a control: 1 on the diagonal and for pairs of models neither of which
+            differs from the control, otherwise 0.
         """
         ranking = self.ranking
         if ranking.control is None:

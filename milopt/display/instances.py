@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Floats
 from milopt.declaration.bags.bags import as_bags
-from milopt.display.canvas import COOL, GREY, WARM, axes_for, note, tidy
+from milopt.display.canvas import COOL, GREY, WARM, hide_upper_right_borders, use_or_create_axes, write_note_below
 from milopt.errors import BagsError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
-STEPS = 80
+GRID_POINTS_PER_AXIS = 80
 """Number of grid points per axis at which the decision boundary is evaluated."""
 
 
@@ -103,7 +103,7 @@ class InstanceClustersDisplay:
         points = rows[:, list(features)]
         names = (f"feature {features[0]}", f"feature {features[1]}")
         flat = rows.shape[1] == 2 and features == (0, 1)
-        boundary = _boundary(model, points) if flat else None
+        boundary = _scores_on_grid(model, points) if flat else None
         return cls(points, scores, names, tuple(model.classes_.tolist()), boundary).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -119,7 +119,7 @@ class InstanceClustersDisplay:
         InstanceClustersDisplay
             The display itself, with `ax_` and `figure_` set.
         """
-        axes = axes_for(ax, 5.2, 4.4)
+        axes = use_or_create_axes(ax, 5.2, 4.4)
         for side, colour, marker in ((0, COOL, "o"), (1, WARM, "^")):
             mask = (self.scores > 0) == bool(side)
             style: dict[str, Any] = {"s": 12, "c": colour, "marker": marker, "linewidths": 0, "alpha": 0.75}
@@ -130,7 +130,7 @@ class InstanceClustersDisplay:
         axes.set_xlabel(self.names[0])
         axes.set_ylabel(self.names[1])
         axes.legend(fontsize=8, frameon=False, loc="best")
-        tidy(axes)
+        hide_upper_right_borders(axes)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
@@ -217,7 +217,7 @@ class BagScoresDisplay:
         BagScoresDisplay
             The display itself, with `ax_` and `figure_` set.
         """
-        axes = axes_for(ax, 6.4, 2.9)
+        axes = use_or_create_axes(ax, 6.4, 2.9)
         rng = np.random.default_rng(0)
         wrong = 0
         for row, (label, colour, marker) in enumerate(zip(self.classes, (COOL, WARM), ("o", "^"), strict=True)):
@@ -232,8 +232,8 @@ class BagScoresDisplay:
         axes.set_ylim(-0.5, 1.5)
         axes.set_xlabel("bag score")
         axes.set_title(f"{self.scores.size - wrong} of {self.scores.size} bags on the side of their class", fontsize=9)
-        tidy(axes)
-        note(axes, "Heights within a row mean nothing; bags on the other side are circled.")
+        hide_upper_right_borders(axes)
+        write_note_below(axes, "Heights within a row mean nothing; bags on the other side are circled.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
@@ -244,11 +244,11 @@ def _check_two_classes(scores: Floats) -> None:
         raise BagsError(f"The model has {scores.shape[1]} classes, and this plot is for two classes.")
 
 
-def _boundary(model: BagClassifier, points: Floats) -> tuple[Floats, Floats, Floats]:
+def _scores_on_grid(model: BagClassifier, points: Floats) -> tuple[Floats, Floats, Floats]:
     """Return a grid (x, y) over the range of the points, and the instance scores of the model on the grid."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.05 * (high - low)
-    first, second = (np.linspace(low[k] - margin[k], high[k] + margin[k], STEPS) for k in (0, 1))
+    first, second = (np.linspace(low[k] - margin[k], high[k] + margin[k], GRID_POINTS_PER_AXIS) for k in (0, 1))
     across, up = np.meshgrid(first, second)
     (scores,) = model.instance_scores([np.column_stack([across.ravel(), up.ravel()])])
     return across, up, scores.reshape(across.shape)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Floats
 from milopt.declaration.bags.labels import as_labels
-from milopt.display.canvas import COOL, GREY, WARM, axes_for, tidy
+from milopt.display.canvas import COOL, GREY, WARM, hide_upper_right_borders, use_or_create_axes
 from milopt.errors import BagsError, ParameterError
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
-_COLOURS = (WARM, COOL, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_STYLES = ("-", "--", ":")
+_MODEL_COLOURS = (WARM, COOL, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_LINE_STYLES = ("-", "--", ":")
 """Line styles. Each model has its own colour; with more models, the colours repeat in the next style."""
 
 
@@ -46,13 +46,13 @@ class Margins:
         return float(self.values.mean())
 
     @property
-    def deviation(self) -> float:
+    def standard_deviation(self) -> float:
         """Standard deviation of the margins."""
         return float(self.values.std())
 
-    def line(self) -> str:
+    def legend_label(self) -> str:
         """Return a line for the legend: mean, standard deviation, and the fraction of margins of at most 0."""
-        return f"{self.name}: {self.mean:.2f} ± {self.deviation:.2f}, {(self.values <= 0).mean():.0%} below 0"
+        return f"{self.name}: {self.mean:.2f} ± {self.standard_deviation:.2f}, {(self.values <= 0).mean():.0%} below 0"
 
 
 @dataclass(eq=False)
@@ -115,11 +115,11 @@ class MarginsDisplay:
             The display that was drawn.
         """
         if models is not None and not isinstance(models, Mapping):
-            raise ParameterError(f'models must be a mapping such as {{"name": model}}, not {_kind(models)}.')
+            raise ParameterError(f'models must be a mapping such as {{"name": model}}, not {_type_name(models)}.')
         if not models:
             raise ParameterError("models is empty: give at least one model by name.")
         labels = as_labels(y)
-        return cls(tuple(_margins(name, model, bags, labels) for name, model in models.items())).plot(ax)
+        return cls(tuple(_margins_of_model(name, model, bags, labels) for name, model in models.items())).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
@@ -134,31 +134,34 @@ class MarginsDisplay:
         MarginsDisplay
             The display itself, with `ax_` and `figure_` set.
         """
-        axes = axes_for(ax, 6.4, 3.4 + 0.3 * len(self.margins))
+        axes = use_or_create_axes(ax, 6.4, 3.4 + 0.3 * len(self.margins))
         for k, margins in enumerate(self.margins):
-            colour, style = _COLOURS[k % len(_COLOURS)], _STYLES[k // len(_COLOURS) % len(_STYLES)]
+            colour, style = (
+                _MODEL_COLOURS[k % len(_MODEL_COLOURS)],
+                _LINE_STYLES[k // len(_MODEL_COLOURS) % len(_LINE_STYLES)],
+            )
             ordered = np.sort(margins.values)
             share = np.arange(1, ordered.size + 1) / ordered.size
-            axes.step(ordered, share, where="post", color=colour, linestyle=style, label=margins.line())
+            axes.step(ordered, share, where="post", color=colour, linestyle=style, label=margins.legend_label())
             height = 1.06 + 0.07 * k
-            mean, deviation = margins.mean, margins.deviation
+            mean, deviation = margins.mean, margins.standard_deviation
             axes.errorbar(mean, height, xerr=deviation, color=colour, marker="o", markersize=4, capsize=3)
         axes.axvline(0.0, color=GREY, linewidth=1, linestyle=":")
         axes.set_ylim(0.0, 1.06 + 0.07 * len(self.margins))
         axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
         axes.set_xlabel("margin of a bag, y F(B)")
         axes.set_ylabel("fraction of bags")
-        # The curves can be anywhere, so the legend is above the axes.
+        # The curves may pass through every part of the plot, so the legend is above the axes.
         axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
-        tidy(axes)
+        hide_upper_right_borders(axes)
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
 
-def _margins(name: str, model: BagClassifier, bags: object, labels: npt.NDArray[np.generic]) -> Margins:
+def _margins_of_model(name: str, model: BagClassifier, bags: object, labels: npt.NDArray[np.generic]) -> Margins:
     """Return the margins of one model, or raise an error if model and labels do not have the same two classes."""
     if not callable(getattr(model, "decision_function", None)) or isinstance(model, type):
-        raise ParameterError(f"{name} must be a fitted model, not {_kind(model)}.")
+        raise ParameterError(f"{name} must be a fitted model, not {_type_name(model)}.")
     scores = model.decision_function(bags)
     if model.classes_.size != 2:
         raise ParameterError(f"{name} separates {model.classes_.size} classes: margins are drawn for two.")
@@ -172,6 +175,6 @@ def _margins(name: str, model: BagClassifier, bags: object, labels: npt.NDArray[
     return Margins(name, np.where(labels == model.classes_[1], scores, -scores))
 
 
-def _kind(given: object) -> str:
+def _type_name(given: object) -> str:
     """Return the name of the type of an object, or "the class X" if the object is a class X, for a message."""
     return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

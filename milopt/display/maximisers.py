@@ -9,9 +9,17 @@ import numpy as np
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
-from milopt.display.canvas import GREY, Lanes, axes_for, diverging_colours, note, sign_text, tidy
+from milopt.display.canvas import (
+    GREY,
+    BarLanes,
+    diverging_colour_map,
+    hide_upper_right_borders,
+    typographic_sign,
+    use_or_create_axes,
+    write_note_below,
+)
 from milopt.errors import BagsError
-from milopt.estimator.maximisers import CAUTION, MaximiserTable
+from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, MaximiserTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,18 +136,18 @@ class MaximisersDisplay:
             The display itself, with `ax_` and `figure_` set.
         """
         table = self.table
-        series = series_of(table.series, self.feature)
-        axes = axes_for(ax, 7.6, 4.2)
+        series = select_feature(table.series, self.feature)
+        axes = use_or_create_axes(ax, 7.6, 4.2)
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
 
         largest = float(np.abs(table.contributions).max(initial=0.0)) or 1.0
-        scale = ScalarMappable(Normalize(-largest, largest), diverging_colours())
+        scale = ScalarMappable(Normalize(-largest, largest), diverging_colour_map())
         axes.plot(series, color=GREY, linewidth=1)
-        lanes = Lanes.below(axes, series)
+        lanes = BarLanes.below(axes, series)
         self.windows_, self.bars_ = [], []
         for k in range(min(len(table), self.most)):
-            self._window(lanes, series, k, scale.to_rgba(table.contributions[k]))
+            self._draw_window(lanes, series, k, scale.to_rgba(table.contributions[k]))
         text = f"contribution, for {table.positive_label}"
         self.colorbar_ = axes.figure.colorbar(scale, ax=axes, label=text, pad=0.02)
         self.colorbar_.outline.set_visible(False)
@@ -149,13 +157,13 @@ class MaximisersDisplay:
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
         axes.margins(x=0.01)
-        lanes.finish()
-        tidy(axes)
-        note(axes, f"{CAUTION} The sign next to each bar is that of its column.")
+        lanes.remove_ticks_beside_bars()
+        hide_upper_right_borders(axes)
+        write_note_below(axes, f"{NEGATIVE_COEFFICIENT_CAUTION} The sign next to each bar is that of its column.")
         self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
         return self
 
-    def _window(self, lanes: Lanes, series: Floats, k: int, colour: Any) -> None:
+    def _draw_window(self, lanes: BarLanes, series: Floats, k: int, colour: Any) -> None:
         """Draw the window of row k of the table over the series, and its bar with the sign of its column."""
         table = self.table
         assert table.starts is not None
@@ -164,10 +172,10 @@ class MaximisersDisplay:
         over = np.arange(start, last + 1)
         line: dict[str, Any] = {"linewidth": 2.6, "solid_capstyle": "round", "zorder": 10 - k / 100}
         self.windows_ += lanes.axes.plot(over, series[over], color=colour, **line)
-        self.bars_ += lanes.bar(k, start, last, colour, sign_text(table.signs[k]))
+        self.bars_ += lanes.draw_bar(k, start, last, colour, typographic_sign(table.signs[k]))
 
 
-def series_of(series: Floats | None, feature: int) -> Floats:
+def select_feature(series: Floats | None, feature: int) -> Floats:
     """Return one feature of a series, or raise an error if the series is None or does not have this feature."""
     if series is None:
         raise BagsError(

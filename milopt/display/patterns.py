@@ -13,10 +13,21 @@ import numpy as np
 
 from milopt.arrays import Points
 from milopt.declaration.bags.bags import Bags
-from milopt.display.canvas import COOL, GREY, SMALL, WARM, Lanes, axes_for, note, sign_text, tidy, wrap_text
-from milopt.display.maximisers import series_of
+from milopt.display.canvas import (
+    COOL,
+    GREY,
+    SMALL_FONT_SIZE,
+    WARM,
+    BarLanes,
+    hide_upper_right_borders,
+    typographic_sign,
+    use_or_create_axes,
+    wrap_text,
+    write_note_below,
+)
+from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
-from milopt.estimator.maximisers import CAUTION
+from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
 
 if TYPE_CHECKING:
@@ -26,9 +37,9 @@ if TYPE_CHECKING:
 
     from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
-PATTERNS_PER_ROW = 4
-"""Maximum number of patterns side by side; half as many if a pattern is long (see `MAX_NARROW_SIZE`)."""
-MAX_NARROW_SIZE = 60
+MAX_PATTERNS_PER_ROW = 4
+"""Maximum number of patterns side by side; half as many if a pattern is long (see `MAX_NARROW_VALUES`)."""
+MAX_NARROW_VALUES = 60
 """Patterns with more values than this are drawn with a thin line, and in axes of twice the width."""
 SERIES_NOTE = (
     "Each pattern is drawn where the series is most similar to it. The text next to its bar gives its column, the sign "
@@ -135,7 +146,7 @@ class PatternsDisplay:
         return cls(model.patterns(bag, label), feature, most).plot(ax)
 
     @property
-    def drawn(self) -> int:
+    def drawn_count(self) -> int:
         """Number of patterns that are drawn."""
         return min(len(self.table), self.most)
 
@@ -152,44 +163,44 @@ class PatternsDisplay:
         PatternsDisplay
             The display itself, with `ax_`, `axes_` and `figure_` set.
         """
-        if not self.drawn:
+        if not self.drawn_count:
             raise MiloptError("The model has no patterns to draw: all columns have weight 0.")
         if self.table.series is None:
-            return self._one_by_one(ax)
-        return self._over_series(ax)
+            return self._draw_one_by_one(ax)
+        return self._draw_over_series(ax)
 
-    def _over_series(self, ax: Axes | None) -> Self:
+    def _draw_over_series(self, ax: Axes | None) -> Self:
         """Draw the patterns over the series."""
         table = self.table
-        series = series_of(table.series, self.feature)
+        series = select_feature(table.series, self.feature)
         assert table.starts is not None
         assert table.distances is not None
-        axes = axes_for(ax, 7.6, 5.0)
+        axes = use_or_create_axes(ax, 7.6, 5.0)
         axes.plot(series, color=GREY, linewidth=1)
-        lanes = Lanes.below(axes, series, *(self._values(k) for k in range(self.drawn)))
+        lanes = BarLanes.below(axes, series, *(self._drawn_values(k) for k in range(self.drawn_count)))
         self.lines_, self.bars_ = [], []
-        for k in range(self.drawn):
-            where = int(table.starts[k]) + np.arange(self._values(k).size)
-            style = self._style(k)
-            self.lines_ += axes.plot(where, self._values(k), **style, zorder=10 - k / 100)
-            text = f"column {table.columns[k]} ({sign_text(table.signs[k])}), off by {table.distances[k]:.2g}"
-            self.bars_ += lanes.bar(k, int(where[0]), int(where[-1]), style["color"], text)
+        for k in range(self.drawn_count):
+            where = int(table.starts[k]) + np.arange(self._drawn_values(k).size)
+            style = self._line_style(k)
+            self.lines_ += axes.plot(where, self._drawn_values(k), **style, zorder=10 - k / 100)
+            text = f"column {table.columns[k]} ({typographic_sign(table.signs[k])}), off by {table.distances[k]:.2g}"
+            self.bars_ += lanes.draw_bar(k, int(where[0]), int(where[-1]), style["color"], text)
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
-        axes.set_title(self._title(), fontsize=9)
+        axes.set_title(self._title_text(), fontsize=9)
         axes.margins(x=0.01)
-        lanes.finish()
-        note(axes, f"{SERIES_NOTE} {CAUTION}")
-        self._finish(axes, [axes])
+        lanes.remove_ticks_beside_bars()
+        write_note_below(axes, f"{SERIES_NOTE} {NEGATIVE_COEFFICIENT_CAUTION}")
+        self._store_axes(axes, [axes])
         return self
 
-    def _one_by_one(self, ax: Axes | None) -> Self:
+    def _draw_one_by_one(self, ax: Axes | None) -> Self:
         """Draw each pattern in its own axes."""
-        longest = max(self._values(k).size for k in range(self.drawn))
-        most = PATTERNS_PER_ROW // 2 if longest > MAX_NARROW_SIZE else PATTERNS_PER_ROW
-        across = min(most, self.drawn)
-        down = -(-self.drawn // across)
-        whole = axes_for(ax, max(2.1 * PATTERNS_PER_ROW * across / most, 6.0), 1.5 * down + 0.9)
+        longest = max(self._drawn_values(k).size for k in range(self.drawn_count))
+        most = MAX_PATTERNS_PER_ROW // 2 if longest > MAX_NARROW_VALUES else MAX_PATTERNS_PER_ROW
+        across = min(most, self.drawn_count)
+        down = -(-self.drawn_count // across)
+        whole = use_or_create_axes(ax, max(2.1 * MAX_PATTERNS_PER_ROW * across / most, 6.0), 1.5 * down + 0.9)
         whole.set_axis_off()
         place = whole.get_subplotspec()
         if place is None:
@@ -198,52 +209,58 @@ class PatternsDisplay:
             )
         # The title and the note have their own rows, so that they stay within the space of the Axes.
         grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
-        _write_text(whole, grid[0, :], self._title(), fontsize=9, x=0.5, ha="center")
-        below = wrap_text(whole, f"{NEIGHBOUR_NOTE} {CAUTION}")
-        _write_text(whole, grid[-1, :], below, fontsize=SMALL, color="0.35", x=0.0, ha="left")
+        _write_text(whole, grid[0, :], self._title_text(), fontsize=9, x=0.5, ha="center")
+        below = wrap_text(whole, f"{NEIGHBOUR_NOTE} {NEGATIVE_COEFFICIENT_CAUTION}")
+        _write_text(whole, grid[-1, :], below, fontsize=SMALL_FONT_SIZE, color="0.35", x=0.0, ha="left")
         subplots: list[Axes] = []
         self.lines_, self.bars_ = [], []
-        for k in range(self.drawn):
+        for k in range(self.drawn_count):
             axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=subplots[0] if subplots else None)
-            style = self._style(k)
-            # Wider than the pattern, so that it is visible on both sides even if both coincide.
-            axes.plot(self._drawn_part(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5)
-            self.lines_ += axes.plot(self._values(k), **style)
-            sign = sign_text(self.table.signs[k])
+            style = self._line_style(k)
+            # The neighbour is wider than the pattern, so that it is visible on both sides even if the two coincide.
+            axes.plot(
+                self._select_drawn_values(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5
+            )
+            self.lines_ += axes.plot(self._drawn_values(k), **style)
+            sign = typographic_sign(self.table.signs[k])
             weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
             axes.set_title(f"ω {weight}, column {self.table.columns[k]} ({sign})", fontsize=8)
-            axes.tick_params(labelsize=SMALL, labelleft=k % across == 0)
-            if k + across >= self.drawn:
+            axes.tick_params(labelsize=SMALL_FONT_SIZE, labelleft=k % across == 0)
+            if k + across >= self.drawn_count:
                 axes.set_xlabel("feature" if self.table.lengths is None else "sample", fontsize=8)
             subplots.append(axes)
-        self._finish(whole, subplots)
+        self._store_axes(whole, subplots)
         return self
 
-    def _values(self, k: int) -> Any:
+    def _drawn_values(self, k: int) -> Any:
         """Return the values of pattern k that are drawn."""
-        return self._drawn_part(self.table.patterns[k])
+        return self._select_drawn_values(self.table.patterns[k])
 
-    def _drawn_part(self, pattern: Any) -> Any:
+    def _select_drawn_values(self, pattern: Any) -> Any:
         """Return the values to draw: one feature of each sample of a window, all values if it is not a window."""
         return pattern if self.table.lengths is None else pattern.reshape(-1, self.table.features)[:, self.feature]
 
-    def _style(self, k: int) -> dict[str, Any]:
+    def _line_style(self, k: int) -> dict[str, Any]:
         """Return the colour (by the sign of the weight) and the line width (by its absolute value) of pattern k."""
         weights = np.abs(self.table.weights)
         part = float(weights[k] / weights[0])
-        width = 0.5 + 0.7 * part if self._values(k).size > MAX_NARROW_SIZE else 1 + 2 * part
+        width = 0.5 + 0.7 * part if self._drawn_values(k).size > MAX_NARROW_VALUES else 1 + 2 * part
         return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": width}
 
-    def _title(self) -> str:
+    def _title_text(self) -> str:
         """Return the title: how many patterns are drawn, and the meaning of widths and colours."""
         count = len(self.table)
-        some = f"The {self.drawn} heaviest of {count} patterns" if self.drawn < count else f"All {count} patterns"
+        some = (
+            f"The {self.drawn_count} heaviest of {count} patterns"
+            if self.drawn_count < count
+            else f"All {count} patterns"
+        )
         return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.positive_label}, blue ω < 0 against"
 
-    def _finish(self, axes: Axes, drawn: list[Axes]) -> None:
-        """Hide borders of the `drawn` axes, and set the attributes `ax_`, `axes_` and `figure_`."""
+    def _store_axes(self, axes: Axes, drawn: list[Axes]) -> None:
+        """Store the Axes as attributes `ax_`, `axes_` and `figure_`; hide the upper and right borders of `drawn`."""
         for subplot in drawn:
-            tidy(subplot)
+            hide_upper_right_borders(subplot)
         self.ax_, self.axes_, self.figure_ = axes, drawn, cast("Figure", axes.figure)
 
 

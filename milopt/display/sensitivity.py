@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
-from milopt.display.canvas import axes_for, note
+from milopt.display.canvas import use_or_create_axes, write_note_below
 from milopt.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
-Limit = Callable[[Any], float]
+LimitFunction = Callable[[Any], float]
 """Function of a model with the first parameter set that returns the limit of the second parameter."""
 
 
@@ -83,7 +83,7 @@ class SensitivityDisplay:
         first: tuple[str, Sequence[float]],
         second: tuple[str, Sequence[float]],
         *,
-        limit: Limit | None = None,
+        limit: LimitFunction | None = None,
         meaning: str = "convex below",
         folds: int = 5,
         ax: Axes | None = None,
@@ -159,8 +159,8 @@ class SensitivityDisplay:
         SensitivityDisplay
             The display itself, with `ax_` and `figure_` set.
         """
-        axes = axes_for(ax, 5.6, 4.2)
-        mesh = axes.pcolormesh(_edges(self.first), _edges(self.second), self.accuracy, cmap="viridis")
+        axes = use_or_create_axes(ax, 5.6, 4.2)
+        mesh = axes.pcolormesh(_cell_borders(self.first), _cell_borders(self.second), self.accuracy, cmap="viridis")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel(self.fields[0])
@@ -168,12 +168,12 @@ class SensitivityDisplay:
         self.colorbar_ = axes.figure.colorbar(mesh, ax=axes, label="cross-validated accuracy", pad=0.02)
         self.colorbar_.outline.set_visible(False)
         if self.limits is not None:
-            low, high = _edges(self.second)[[0, -1]]
+            low, high = _cell_borders(self.second)[[0, -1]]
             across = np.clip(self.limits, low, high)
             for colour, width in (("black", 3.2), ("white", 1.6)):
                 axes.plot(self.first, across, color=colour, linewidth=width)
-            note(axes, f"Line: {self.meaning} it. At the border, the limit lies outside of the plot.")
-        axes.set_ylim(*_edges(self.second)[[0, -1]])
+            write_note_below(axes, f"Line: {self.meaning} it. At the border, the limit lies outside of the plot.")
+        axes.set_ylim(*_cell_borders(self.second)[[0, -1]])
         i, j = np.unravel_index(int(self.accuracy.argmax()), self.accuracy.shape)
         axes.plot(self.first[j], self.second[i], marker="*", color="white", markeredgecolor="black", markersize=12)
         axes.set_title(
@@ -185,7 +185,7 @@ class SensitivityDisplay:
         return self
 
 
-def _edges(values: Floats) -> Floats:
+def _cell_borders(values: Floats) -> Floats:
     """Return the borders of the cells around increasing values on a logarithmic axis, one more than values."""
     logs = np.log(values)
     middles = (logs[1:] + logs[:-1]) / 2

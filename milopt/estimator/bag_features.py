@@ -1,4 +1,4 @@
-"""scikit-learn transformer from bags to feature vectors, by a kernel of bags with explicit features.
+"""scikit-learn transformer from bags to feature vectors: the explicit features of a kernel between bags.
 
 make_pipeline(BagFeatures(RandomBoxes(count=5000)), LinearSVC())
 """
@@ -82,7 +82,7 @@ class BagFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, bags: object) -> Floats:
-        """Compute the features of bags.
+        """Compute one feature per random box for each bag.
 
         Parameters
         ----------

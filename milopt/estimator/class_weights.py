@@ -20,10 +20,10 @@ ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 
 def class_weights(given: ClassWeight, classes: npt.NDArray[Any], class_indices: Index, weight: Floats) -> Floats:
-    """Return one positive weight per class: 1, balanced weights, or those of a mapping by label.
+    """Return one positive weight per class, in the order of `classes`.
 
-    `given` is the hyper-parameter `class_weight`, and `weight` has the sample weights of the bags. A class that the
-    mapping does not contain has weight 1.
+    `given` is the hyper-parameter `class_weight`: None (every weight is 1), "balanced", or a mapping from label to
+    weight, in which missing labels have weight 1. `weight` has the sample weights of the bags.
     """
     if given is None:
         return np.ones(classes.size)

@@ -32,6 +32,7 @@ from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.constant_scores import warn_if_scores_are_constant
+from milopt.estimator.explained_bag import ExplainedBag, as_single_bag
 from milopt.estimator.explanation import Explanation, explain_bag
 from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import FittedAttributes, FittedState
@@ -39,9 +40,8 @@ from milopt.estimator.inputs import check_new_bags, check_training_bags, check_t
 from milopt.estimator.positive_label import is_chosen_by_order, warn_about_label_order
 from milopt.estimator.report import Report, build_report, package_versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
-from milopt.estimator.shown_bag import ShownBag, as_single_bag
 from milopt.estimator.training_set import TrainingSet, build_training_set
-from milopt.jit_time import jit_seconds, working_seconds
+from milopt.jit_time import jit_seconds, seconds_without_jit
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
@@ -145,7 +145,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     in_default_comparison: ClassVar[bool] = False
     """Whether `milopt compare` includes this model when no models are given. Only fast models should set it."""
 
-    # scikit-learn treats every argument except X and y as metadata, unless it is declared otherwise.
+    # scikit-learn treats every argument except X and y as metadata, unless the class marks the argument as UNUSED.
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__predict: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
@@ -253,29 +253,29 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         UncertifiedError
             If a solver returned no point at all. A point without a certificate only gives a warning.
         """
-        options = _with_form(self.form, self.options)
+        options = _options_with_form(self.form, self.options)
         with result_cache():
             probe, training = self._prepare_training(bags, y, sample_weight)
-            began, compiled = working_seconds(), jit_seconds()
+            began, compiled = seconds_without_jit(), jit_seconds()
             limit = options.time_limit if isinstance(options, Options) else None
             with deadline(limit):
                 programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
-            declaring, compiling = working_seconds() - began, jit_seconds() - compiled
+            declaring, compiling = seconds_without_jit() - began, jit_seconds() - compiled
             if limit is not None:
                 assert options is not None
                 options = replace(options, time_limit=max(limit - declaring - compiling, MIN_SOLVER_SECONDS))
             results: list[Result] = []
             for result in solve_each(programs, self.solver, self.scheme, options):
-                _check_result(result)
+                _check_has_point(result)
                 probe.check_result(result)
                 results.append(warn_if_scores_are_constant(result, training.bags, training.class_indices))
-        # Attributes are set only now, so that a failed fit leaves the previous one unchanged.
+        # Attributes are set only now, so that a failed fit does not change those of the previous fit.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
         self.classes_ = training.classes
         given = self._unfitted_copy()
         if isinstance(given.random_state, np.random.RandomState):
-            given.random_state = probe.random_state  # the drawn seed: the generator has advanced
+            given.random_state = probe.random_state  # the seed that was drawn from the generator
         self._fitted = FittedState(
             given, probe._unfitted_copy(), training, declaring, package_versions(results), tuple(results), compiling
         )
@@ -302,7 +302,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         """Compute the scores of bags.
 
         For two classes, a positive score means `classes_[1]`, as in scikit-learn, also if `positive_label_` is
-        `classes_[0]`. The score for which positive values mean `positive_label_` is the one in `explain`.
+        `classes_[0]`. In `explain`, a positive score means `positive_label_`.
 
         Parameters
         ----------
@@ -419,7 +419,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         Explanation
             Score and contribution of each instance; `print` shows it as a table.
         """
-        return explain_bag(self._fitted_state(), *self._show_bag(bag))
+        return explain_bag(self._fitted_state(), *self._prepare_explained_bag(bag))
 
     def report(self) -> Report:
         """Summarise the fit: data, program, solver, status, certificate and seconds.
@@ -479,7 +479,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     def _prepare_training(
         self, given: object, y: object, sample_weight: npt.ArrayLike | None
     ) -> tuple[BagClassifier, TrainingSet]:
-        """Check the training data; return the training set and a copy of the model that can declare programs.
+        """Check the training data; return (a copy of the model that can declare programs, the training set).
 
         In the copy, kernels that depend on the data are fitted, and the random state is an integer. The model itself is
         not changed.
@@ -499,13 +499,13 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
                 setattr(probe, name, check_bool(name, getattr(self, name)))
         for name, kernel in kernels.items():
             setattr(probe, name, kernel.fitted_to(training.bags) if self.receives_fitted_kernels else kernel)
-        probe.random_state = _seed(self.random_state)
+        probe.random_state = _as_seed(self.random_state)
         if is_chosen_by_order(self.positive, training.classes) and not self.has_symmetric_classes:
             warn_about_label_order(type(self).__name__, training.classes, stacklevel=3)
         return probe, training
 
     def _unfitted_copy(self) -> BagClassifier:
-        """Return an unfitted model with the same hyper-parameters and the same attributes that `declare` reads."""
+        """Return an unfitted model with the same hyper-parameters and the same `_program_data`."""
         model = type(self)(**self.get_params(deep=False))
         for name in self._program_data:
             setattr(model, name, getattr(self, name))
@@ -521,16 +521,16 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         """Check new bags, and scale them like the training bags."""
         return self._fitted_state().training.scaling(check_new_bags(self, given))
 
-    def _show_bag(self, bag: Points | Bags) -> tuple[ShownBag, object]:
-        """Return one bag prepared for an explanation, and its predicted label."""
+    def _prepare_explained_bag(self, bag: Points | Bags) -> tuple[ExplainedBag, object]:
+        """Return (the bag prepared for an explanation, its predicted label)."""
         training = self._fitted_state().training
         given = check_new_bags(self, as_single_bag(bag))
         scaled = training.scaling(given)
         cut = given.cut if isinstance(given, Windows) else self.windows_in_
-        return ShownBag(given, scaled, cut), self.labels(self._fitted_state().scores(scaled))[0]
+        return ExplainedBag(given, scaled, cut), self.labels(self._fitted_state().scores(scaled))[0]
 
 
-def _check_result(result: Result) -> None:
+def _check_has_point(result: Result) -> None:
     """Raise `UncertifiedError` if a result has no point, and warn if its point is not certified."""
     program = result.program
     if not result.values and not result.functions and result.ensemble is None:
@@ -541,7 +541,7 @@ def _check_result(result: Result) -> None:
         warnings.warn(f"{message} {result.message}".strip(), MiloptWarning, stacklevel=3)
 
 
-def _with_form(form: str | None, options: Options | None) -> Options | None:
+def _options_with_form(form: str | None, options: Options | None) -> Options | None:
     """Return the options with the given form; if `form` is None, return the options unchanged."""
     if form is None:
         return options
@@ -549,8 +549,8 @@ def _with_form(form: str | None, options: Options | None) -> Options | None:
     return replace(options or Options(), form=form)
 
 
-def _seed(random_state: object) -> int:
-    """Convert a random state into an integer seed; a seed drawn from a RandomState advances it."""
+def _as_seed(random_state: object) -> int:
+    """Return an integer as it is, and otherwise draw a seed from the random state, which advances a `RandomState`."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**32:
             raise ParameterError(f"random_state must lie between 0 and 2**32 - 1, not at {random_state}.")

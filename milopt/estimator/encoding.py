@@ -43,7 +43,7 @@ from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Scheme
 from milopt.solving.options import Options
 
-_OUTCOMES = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, OracleMembers, Inertia, Size)
+_CHECKED_RECORDS = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, OracleMembers, Inertia, Size)
 """Records created by milopt, whose fields are checked after reading. Other records check their fields themselves."""
 _RECORDS: Mapping[str, type] = {
     "RBF": RBF,
@@ -71,7 +71,7 @@ _RECORDS: Mapping[str, type] = {
 }
 """Classes that a file may contain, by their names in files. The names stay when a class is renamed."""
 _RECORD_NAMES: Mapping[type, str] = {cls: name for name, cls in _RECORDS.items()}
-_SCHEMES = {
+_SCHEME_NAMES_BY_CLASS = {
     "Direct": "direct",
     "ConvexConcave": "ccp",
     "Representatives": "representatives",
@@ -92,8 +92,8 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: dict[str, npt.NDArray[Any]] = {}
 
-    def encode(self, value: Any, what: str) -> Any:
-        """Return the JSON data of a value; `what` names the value in error messages.
+    def encode(self, value: Any, description: str) -> Any:
+        """Return the JSON data of a value; `description` names the value in error messages.
 
         Raise `ModelFileError` if the type of the value is not supported.
         """
@@ -107,45 +107,50 @@ class Encoder:
         if isinstance(value, float):
             return value if math.isfinite(value) else {"number": repr(value)}
         if isinstance(value, (tuple, list)):
-            parts = [self.encode(part, what) for part in value]
+            parts = [self.encode(part, description) for part in value]
             return parts if isinstance(value, list) else {"tuple": parts}
         if isinstance(value, Mapping):
-            pairs = [[self.encode(key, what), self.encode(entry, f"{what}[{key!r}]")] for key, entry in value.items()]
+            pairs = [
+                [self.encode(key, description), self.encode(entry, f"{description}[{key!r}]")]
+                for key, entry in value.items()
+            ]
             return {"mapping": pairs}
         if isinstance(value, np.ndarray):
-            return self._store_array(value, what)
+            return self._store_array(value, description)
         if isinstance(value, sp.csr_array):
             return {
-                "sparse": [self._store_array(a, what) for a in (value.data, value.indices, value.indptr)],
+                "sparse": [self._store_array(a, description) for a in (value.data, value.indices, value.indptr)],
                 "of": value.shape,
             }
         if isinstance(value, Bags):
-            return {"bags": [self.encode(value.instances, what), self._store_array(value.offsets, what)]}
+            return {"bags": [self.encode(value.instances, description), self._store_array(value.offsets, description)]}
         if isinstance(value, BagRows):
-            return {"bag rows": self.encode(value.bags, what) if value.shape[0] else None, "of": value.shape[1]}
+            return {"bag rows": self.encode(value.bags, description) if value.shape[0] else None, "of": value.shape[1]}
         if type(value) in _RECORD_NAMES:
             names = [field.name for field in fields(value)]
             return {"a": _RECORD_NAMES[type(value)]} | {
-                key: self.encode(getattr(value, key), f"{what}.{key}") for key in names
+                key: self.encode(getattr(value, key), f"{description}.{key}") for key in names
             }
         if isinstance(value, Scheme) and _is_registered(value):
             names = [field.name for field in fields(value)]  # type: ignore[arg-type]  # a dataclass
-            return {"scheme": value.name} | {key: self.encode(getattr(value, key), f"{what}.{key}") for key in names}
+            return {"scheme": value.name} | {
+                key: self.encode(getattr(value, key), f"{description}.{key}") for key in names
+            }
         raise ModelFileError(
-            f"The model cannot be saved, because {what} is {value!r}: a file can contain numbers, strings, arrays, "
-            "milopt's own kernels and options, and registered schemes, but not code."
+            f"The model cannot be saved, because {description} is {value!r}: a file can contain numbers, strings, "
+            "arrays, milopt's own kernels and options, and registered schemes, but not code."
         )
 
-    def _store_array(self, array: npt.NDArray[Any], what: str) -> Any:
-        """Store an array, and return the JSON data that refers to it; arrays of objects are encoded entry by entry."""
+    def _store_array(self, array: npt.NDArray[Any], description: str) -> Any:
+        """Store an array and return JSON data that refers to it; an array of objects is encoded entry by entry."""
         if array.dtype.hasobject:
-            return {"objects": [self.encode(entry, what) for entry in array.ravel().tolist()], "of": array.shape}
+            return {"objects": [self.encode(entry, description) for entry in array.ravel().tolist()], "of": array.shape}
         if array.dtype.kind == "U":
             try:
                 check_unicode(array)
             except ValueError as error:
                 raise ModelFileError(
-                    f"The model cannot be saved, because {what} is not valid text: {error}."
+                    f"The model cannot be saved, because {description} is not valid text: {error}."
                 ) from error
         name = f"{len(self.arrays):04d}"
         self.arrays[name] = array
@@ -191,14 +196,14 @@ def decode(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
     if "one of" in code:
         return _ENUMS[code["one of"]](code["value"])
     values = {key: decode(part, arrays) for key, part in code.items() if key not in ("a", "scheme")}
-    scheme = code.get("scheme") or _SCHEMES.get(code["a"])
+    scheme = code.get("scheme") or _SCHEME_NAMES_BY_CLASS.get(code["a"])
     if scheme is not None:
         return scheme_class(scheme)(**values)
     record_class = _RECORDS[code["a"]]
     if record_class is Options and isinstance(values.get("form"), str):
         values["form"] = _RENAMED_FORMS.get(values["form"], values["form"])
     record = record_class(**{current_field_name(record_class, key): value for key, value in values.items()})
-    if isinstance(record, _OUTCOMES):
+    if isinstance(record, _CHECKED_RECORDS):
         check_fields(record)
     return record
 

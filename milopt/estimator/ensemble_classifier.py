@@ -13,12 +13,12 @@ from milopt.estimator.program_choice import program_for_label
 class EnsembleClassifier(BagClassifier):
     """Base class of bag classifiers that are weighted sums of bag maxima.
 
-    Its `declare` returns a semi-infinite program whose oracles state their maxima. The score of a bag is
+    Its `declare` returns a semi-infinite program whose oracles declare their columns as maxima. The score of a bag is
 
         g(B) = sum_t w_t sign_t max_{x in B} sum_z a_tz K(z, x) + bias,
 
-    with one term per column (weak learner) t, its weight w_t, its sign +1 or -1 and its coefficients a_tz. It can be
-    explained by the instances that attain the maxima, and by the patterns z.
+    with one term per column (weak learner) t, its weight w_t, its sign +1 or -1 and its coefficients a_tz. The
+    instances that attain the maxima explain the score (`maximisers`), and so do the patterns z (`patterns`).
     """
 
     def maximisers(self, bag: Points | Bags, label: object = None) -> MaximiserTable:
@@ -40,7 +40,7 @@ class EnsembleClassifier(BagClassifier):
         MaximiserTable
             Sorted by decreasing absolute contribution.
         """
-        shown, predicted = self._show_bag(bag)
+        shown, predicted = self._prepare_explained_bag(bag)
         chosen, positive_label = program_for_label(
             self._explained_label(label, predicted), self._fitted_state().training
         )
@@ -62,7 +62,7 @@ class EnsembleClassifier(BagClassifier):
         PatternTable
             Sorted by decreasing absolute weight.
         """
-        shown, predicted = (None, None) if bag is None else self._show_bag(bag)
+        shown, predicted = (None, None) if bag is None else self._prepare_explained_bag(bag)
         chosen, positive_label = program_for_label(
             self._explained_label(label, predicted), self._fitted_state().training
         )
@@ -71,5 +71,5 @@ class EnsembleClassifier(BagClassifier):
         )
 
     def _explained_label(self, label: object, predicted: object) -> object:
-        """Return the given label, or the predicted label if none is given and there are more than two classes."""
+        """Return `label`; if it is None and there are more than two classes, return the predicted label."""
         return predicted if label is None and len(self.results_) > 1 else label

@@ -21,15 +21,15 @@ import numpy as np
 from milopt.arrays import Floats, Index, Points
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.bag_kernel import BagKernel
+from milopt.estimator.explained_bag import ExplainedBag
 from milopt.estimator.fitted import FittedState
 from milopt.estimator.instance_contributions import InstanceContributions, instance_contributions
-from milopt.estimator.maximisers import sample_ranges
+from milopt.estimator.maximisers import format_sample_ranges
 from milopt.estimator.program_choice import program_for_label
-from milopt.estimator.shown_bag import ShownBag
 from milopt.outcome.ensemble_columns import has_readable_columns
 from milopt.outcome.result import FittedFunction, Result
 
-_MAX_SCORED_ROWS = 20_000
+_MAX_SCORED_INSTANCES = 20_000
 """Maximum number of instances that are scored for one explanation, over all bags without one instance."""
 _MAX_SHOWN_ROWS = 10
 """Number of instances that the text of an explanation shows."""
@@ -95,7 +95,7 @@ class Explanation:
         order = np.argsort(-np.abs(self.contributions), kind="stable")[:computed]
         lines += [self._format_row(j) for j in order[:_MAX_SHOWN_ROWS].tolist()]
         if self.witness in order[_MAX_SHOWN_ROWS:]:
-            # Each column of an ensemble has its own maximiser; the witness may be none of them.
+            # Each column of an ensemble has its own maximiser, and the witness need not be one of these maximisers.
             lines += [
                 f"  and {computed - _MAX_SHOWN_ROWS} more that contribute less, the witness among them:",
                 self._format_row(self.witness),
@@ -116,11 +116,11 @@ class Explanation:
         """Format the row of one instance, with a star for the witness."""
         mark = "*" if j == self.witness else " "
         numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
-        return f"{numbers}  {sample_ranges(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
+        return f"{numbers}  {format_sample_ranges(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
 
 
-def explain_bag(fitted: FittedState, shown: ShownBag, label: object) -> Explanation:
-    """Build the explanation of one bag with this predicted label."""
+def explain_bag(fitted: FittedState, shown: ExplainedBag, label: object) -> Explanation:
+    """Build the explanation of one bag, whose predicted label is `label`."""
     training, bag = fitted.training, shown.scaled
     column, positive_label = program_for_label(label if training.positive is None else None, training)
     result = fitted.results[column]
@@ -143,7 +143,7 @@ def explain_bag(fitted: FittedState, shown: ShownBag, label: object) -> Explanat
 
 
 def _leave_one_out_contributions(
-    fitted: FittedState, column: int, shown: ShownBag, total: float
+    fitted: FittedState, column: int, shown: ExplainedBag, total: float
 ) -> InstanceContributions:
     """Compute scores and contributions for any model, by scoring the bag without each of its instances.
 
@@ -167,7 +167,7 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
     distance = np.abs(scores - np.median(scores))
     distance[np.argmax(scores)] = np.inf  # the witness is always included
     unusual = np.argsort(-distance, kind="stable")
-    chosen = np.sort(unusual[: max(1, _MAX_SCORED_ROWS // (count - 1))])
+    chosen = np.sort(unusual[: max(1, _MAX_SCORED_INSTANCES // (count - 1))])
     rows = np.concatenate([np.delete(np.arange(count), j) for j in chosen])
     without = Bags(bag.instances[rows], np.arange(chosen.size + 1) * (count - 1))
     cached = {
@@ -176,7 +176,7 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
         if not isinstance(f.kernel, BagKernel)
     }
     decrease = total - replace(result, functions={**result.functions, **cached}).score(without)
-    # Removing an instance without influence only changes the order of summation, hence rounding.
+    # Removing an instance without influence only changes the order of summation, hence the rounding errors.
     decrease[np.abs(decrease) <= 1e-12 * (1.0 + abs(total))] = 0.0
     contributions = np.full(count, np.nan)
     contributions[chosen] = decrease
@@ -185,9 +185,10 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
 
 @dataclass(frozen=True, eq=False)
 class _CachedFunction(FittedFunction):
-    """Function that is evaluated once per instance of a bag, and reused in all bags without one instance.
+    """Fitted function that is evaluated once at the instances of `bag`, and whose values are copied to `without`.
 
-    At other points, such as the cluster memberships of bags, the function is evaluated as usual.
+    `without` contains the bags that remain if one instance is removed from `bag`. At other points, such as the cluster
+    memberships of bags, the function is evaluated as usual.
     """
 
     without: Bags
@@ -196,5 +197,5 @@ class _CachedFunction(FittedFunction):
     """For each instance of `without`, its index in the bag."""
 
     def __call__(self, at: Points) -> Floats:
-        """Evaluate the function at points; values at the instances of `without` are copied from those at the bag."""
+        """Evaluate the function at points; at the instances of `without`, copy the values at the instances of `bag`."""
         return super().__call__(self.bag.instances)[self.rows] if at is self.without.instances else super().__call__(at)

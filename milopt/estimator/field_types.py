@@ -72,7 +72,7 @@ def _entries_match(value: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
 
 
 def _dtype_matches(dtype: np.dtype[Any], hint: Any) -> bool:
-    """Return True if a dtype matches the declared scalar type; any integer type is accepted as an index."""
+    """Return True if a dtype has the declared scalar type; any integer dtype matches a declared integer type."""
     scalar = get_args(hint)[0] if get_args(hint) else Any
     if scalar is Any:
         return True

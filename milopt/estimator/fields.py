@@ -52,7 +52,7 @@ class Fields:
         initialise.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = initialise  # type: ignore[method-assign, assignment]  # generated from the fields
         inherit_parameter_docs(cls, cls._fields)
-        # scikit-learn reads the signatures of the class here.
+        # Called last, because scikit-learn reads the signatures of the new class in its `__init_subclass__`.
         super().__init_subclass__(**keywords)
 
 
@@ -66,7 +66,7 @@ def annotation_of(cls: type, name: str) -> object:
 
 
 def _is_field(name: str, annotation: object) -> bool:
-    """Return True if the annotated name is a hyper-parameter: not private, not fitted, and not a ClassVar."""
+    """Return True if an annotated name is a hyper-parameter: no underscore at either end, and not a `ClassVar`."""
     if name.startswith("_") or name.endswith("_"):
         return False
     if isinstance(annotation, str):

@@ -63,7 +63,7 @@ class FittedState:
         return self.stored_results
 
     def programs(self) -> list[Program | SemiInfinite]:
-        """Declare the programs again."""
+        """Declare the programs again, from the training set."""
         training = self.training
         return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
 
@@ -81,13 +81,13 @@ class FittedState:
 
     def scores(self, bags: Bags) -> Floats:
         """Score scaled bags by class: shape (n,) for two classes, (n, k) for k classes."""
-        return self.by_class(self.program_scores(bags))
+        return self.arrange_by_class(self.program_scores(bags))
 
     def instance_scores(self, points: Points) -> Floats:
         """Score scaled instances by class: shape (n,) for two classes, (n, k) for k classes."""
-        return self.by_class(self.program_instance_scores(points))
+        return self.arrange_by_class(self.program_instance_scores(points))
 
-    def by_class(self, scores: list[Floats]) -> Floats:
+    def arrange_by_class(self, scores: list[Floats]) -> Floats:
         """Arrange the scores of all programs as in scikit-learn: one column per class if there are several programs.
 
         For two classes, positive scores mean the second class, also if the first class is the positive one.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milopt.arrays import Floats, Index
-from milopt.estimator.shown_bag import ShownBag
+from milopt.estimator.explained_bag import ExplainedBag
 from milopt.outcome.ensemble_columns import columns_of
 from milopt.outcome.result import Result
 
@@ -47,7 +47,7 @@ class InstanceContributions:
     lengths: Index | None
 
 
-def instance_contributions(result: Result, bag: ShownBag, total: float) -> InstanceContributions:
+def instance_contributions(result: Result, bag: ExplainedBag, total: float) -> InstanceContributions:
     """Compute the contributions of the instances of one bag, whose score is `total`."""
     assert result.ensemble is not None
     offset, all_columns = result.ensemble.offset, columns_of(result)
@@ -62,12 +62,12 @@ def instance_contributions(result: Result, bag: ShownBag, total: float) -> Insta
             values, signed_weights = columns.values(windows), columns.sign * columns.weights
             scores += columns.sign * (values @ columns.weights)
             part_score += columns.sign * float(values.max(axis=0) @ columns.weights)
-            np.add.at(contributions, values.argmax(axis=0), signed_weights * _lead_over_second(values))
+            np.add.at(contributions, values.argmax(axis=0), signed_weights * _lead_over_second_largest(values))
         if len(all_samples) > 1:
             scores += total - offset - part_score
         parts.append((scores, contributions, bag.window_spans(np.arange(count), samples)))
     scores, contributions = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    # Contributions below this tolerance are rounding errors.
+    # Contributions of at most 1e-12 (1 + |score of the bag|) are rounding errors.
     contributions[np.abs(contributions) <= 1e-12 * (1.0 + abs(total))] = 0.0
     spans = [part[2] for part in parts]
     starts, lengths = (
@@ -79,7 +79,7 @@ def instance_contributions(result: Result, bag: ShownBag, total: float) -> Insta
     return InstanceContributions(scores, contributions, starts, lengths)
 
 
-def _lead_over_second(values: Floats) -> Floats:
+def _lead_over_second_largest(values: Floats) -> Floats:
     """Return the largest minus the second largest entry of each matrix column; the entry itself if there is one row."""
     if values.shape[0] == 1:
         return np.asarray(values[0])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from milopt.arrays import Floats, Index
-from milopt.estimator.shown_bag import ShownBag
+from milopt.estimator.explained_bag import ExplainedBag
 from milopt.outcome.ensemble_columns import columns_of
 from milopt.outcome.result import Result
 from milopt.table import Table
@@ -21,7 +21,7 @@ from milopt.table import Table
 _MAX_SHOWN_ROWS = 10
 """Number of columns that the text of a table shows."""
 
-CAUTION = (
+NEGATIVE_COEFFICIENT_CAUTION = (
     "Caution: a negative coefficient under a maximum does not mean that an instance resembles its pattern. "
     "-K(z, .) is largest at the instance least similar to z; only in columns of sign - does similarity to z itself "
     "count against the positive class."
@@ -112,8 +112,8 @@ class MaximiserTable:
             *(missing if array is None else array.tolist() for array in (self.starts, self.lengths)),
         ]
         head = {
-            "label": plain_label(self.label),
-            "positive_label": plain_label(self.positive_label),
+            "label": as_plain_label(self.label),
+            "positive_label": as_plain_label(self.positive_label),
             "score": self.score,
             "bias": self.bias,
         }
@@ -122,7 +122,7 @@ class MaximiserTable:
     def __str__(self) -> str:
         """Format the columns with the largest contributions as a table."""
         shown = range(min(len(self), _MAX_SHOWN_ROWS))
-        spans = sample_ranges(self.starts, self.lengths, shown)
+        spans = format_sample_ranges(self.starts, self.lengths, shown)
         rows = [
             (
                 *(str(self.columns[k]), f"{self.weights[k]:.4g}", sign_text(self.signs[k]), str(self.instances[k])),
@@ -140,11 +140,11 @@ class MaximiserTable:
             lines.append(f"  and {len(self) - _MAX_SHOWN_ROWS} more, {rest:.4g} together.")
         lines.append(f"  The contributions and the bias of {self.bias:.4g} add up to the score.")
         if ((self.signs > 0) & (self.contributions < 0)).any():
-            lines.append(f"  {CAUTION}")
+            lines.append(f"  {NEGATIVE_COEFFICIENT_CAUTION}")
         return "\n".join(lines)
 
 
-def build_maximiser_table(result: Result, bag: ShownBag, label: object, positive_label: object) -> MaximiserTable:
+def build_maximiser_table(result: Result, bag: ExplainedBag, label: object, positive_label: object) -> MaximiserTable:
     """Build the table of one bag, whose predicted label is `label`; positive scores stand for `positive_label`."""
     parts = columns_of(result)
     ensemble = result.ensemble
@@ -186,13 +186,13 @@ def sign_text(value: float) -> str:
     return "+" if value > 0 else "-"
 
 
-def sample_ranges(starts: Index | None, lengths: Index | None, indices: range) -> list[str]:
+def format_sample_ranges(starts: Index | None, lengths: Index | None, indices: range) -> list[str]:
     """Format the first and the last sample of the windows at `indices`; empty strings if instances are not windows."""
     if starts is None or lengths is None:
         return [""] * len(indices)
     return [f"{starts[k]}-{starts[k] + lengths[k] - 1}" for k in indices]
 
 
-def plain_label(label: object) -> object:
+def as_plain_label(label: object) -> object:
     """Convert a numpy scalar to a Python value, which JSON supports; return other labels unchanged."""
     return label.item() if isinstance(label, np.generic) else label

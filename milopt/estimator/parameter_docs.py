@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 
-_ENTRY = re.compile(r"(\w+(?:, \w+)*) : \S")
+_ENTRY_PATTERN = re.compile(r"(\w+(?:, \w+)*) : \S")
 """First line of an entry: one or more names, a colon, and the type."""
 
 
@@ -33,7 +33,7 @@ def inherit_parameter_docs(cls: type, names: Iterable[str]) -> None:
         return
     text = inspect.cleandoc(docstring)
     before, section, after = _split_at_parameters(text)
-    described = _entries(section)
+    described = _split_entries(section)
     inherited = _inherited_entries(cls)
     missing = [name for name in names if name not in described and name in inherited]
     # An entry may describe several parameters ("starts, lengths : ..."), and is then added once.
@@ -65,7 +65,7 @@ def parameter_descriptions(cls: type) -> dict[str, str]:
     'Kernel between instances.'
     """
     _, section, _ = _split_at_parameters(inspect.getdoc(cls) or "")
-    lines = {name: entry.splitlines()[1:] for name, entry in _entries(section).items()}
+    lines = {name: entry.splitlines()[1:] for name, entry in _split_entries(section).items()}
     return {name: " ".join(" ".join(body).split()) for name, body in lines.items() if body}
 
 
@@ -75,7 +75,7 @@ def _inherited_entries(cls: type) -> Mapping[str, str]:
     for base in reversed(cls.__mro__[1:]):
         text = vars(base).get("__doc__")
         if isinstance(text, str):
-            entries |= _entries(_split_at_parameters(inspect.cleandoc(text))[1])
+            entries |= _split_entries(_split_at_parameters(inspect.cleandoc(text))[1])
     return entries
 
 
@@ -94,11 +94,11 @@ def _split_at_parameters(text: str) -> tuple[str, str, str]:
     return text[:end].strip(), "", text[end:].strip()
 
 
-def _entries(section: str) -> dict[str, str]:
+def _split_entries(section: str) -> dict[str, str]:
     """Split a `Parameters` section into its entries, by parameter name."""
     blocks: list[list[str]] = []
     for line in section.splitlines():
-        if _ENTRY.match(line):
+        if _ENTRY_PATTERN.match(line):
             blocks.append([line])
         elif blocks:
             blocks[-1].append(line)

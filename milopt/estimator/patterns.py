@@ -17,8 +17,8 @@ import numpy as np
 from milopt.arrays import Floats, Index, Points
 from milopt.data.windows import Cut
 from milopt.declaration.kernels.kernel import Kernel, Precomputed
-from milopt.estimator.maximisers import CAUTION, plain_label, sample_ranges, sign_text
-from milopt.estimator.shown_bag import ShownBag
+from milopt.estimator.explained_bag import ExplainedBag
+from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, as_plain_label, format_sample_ranges, sign_text
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.ensemble_columns import EnsembleColumns, columns_of
 from milopt.outcome.result import Result
@@ -59,7 +59,7 @@ class PatternTable:
     training_bags : ndarray of shape (n_patterns,)
         Index of the bag of the nearest training instance, among the training bags of positive weight.
     training_instances : ndarray of shape (n_patterns,)
-        Index of that instance in its bag, or among the windows of the bag.
+        Index of the nearest training instance in its bag, or among the windows of its bag.
     neighbours : tuple of ndarray
         The nearest training instance of each pattern.
     lengths : ndarray of shape (n_patterns,) or None
@@ -67,10 +67,10 @@ class PatternTable:
     instances : ndarray of shape (n_patterns,) or None
         Index of the instance of the given bag that is nearest to the pattern.
     starts : ndarray of shape (n_patterns,) or None
-        First sample j of that window of the given series tau: j minimises ||(tau[j], ..., tau[j + ell - 1]) - z||,
-        where ell is the length of the window.
+        First sample j of the window that is nearest to the pattern, in the given series tau: j minimises
+        ||(tau[j], ..., tau[j + ell - 1]) - z||, where ell is the length of the window.
     distances : ndarray of shape (n_patterns,) or None
-        Root mean square of the differences between that window and the pattern.
+        Root mean square of the differences between this window and the pattern.
     series : ndarray of shape (n_samples, n_features) or None
         The given series, if it is known.
     features : int, default=1
@@ -132,7 +132,7 @@ class PatternTable:
             "pattern": [pattern.tolist() for pattern in self.patterns],
         }
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"positive_label": plain_label(self.positive_label), "patterns": rows}
+        return {"positive_label": as_plain_label(self.positive_label), "patterns": rows}
 
     def _as_list(self, array: Index | Floats | None) -> list[Any]:
         """Return an array as a list, or a list of None if there is no array."""
@@ -141,7 +141,7 @@ class PatternTable:
     def __str__(self) -> str:
         """Format the patterns with the largest weights as a table."""
         shown = range(min(len(self), _MAX_SHOWN_ROWS))
-        spans = sample_ranges(self.starts, self.lengths, shown)
+        spans = format_sample_ranges(self.starts, self.lengths, shown)
         rows = [
             (
                 *(f"{self.weights[k]:.4g}", str(self.columns[k]), sign_text(self.signs[k]), str(self.atoms[k])),
@@ -159,12 +159,12 @@ class PatternTable:
         title = f"{len(self)} patterns (positive scores mean class {self.positive_label})."
         text = str(Table(title, header, tuple(rows), frozenset(header) - {"nearest in training", "samples"}))
         more = f"\n  and {len(self) - _MAX_SHOWN_ROWS} more of smaller weight." if len(self) > _MAX_SHOWN_ROWS else ""
-        caution = f"\n  {CAUTION}" if (self.coefficients < 0).any() else ""
+        caution = f"\n  {NEGATIVE_COEFFICIENT_CAUTION}" if (self.coefficients < 0).any() else ""
         return text + more + caution
 
 
 def build_pattern_table(
-    result: Result, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, positive_label: object
+    result: Result, training: TrainingSet, bag: ExplainedBag | None, cut: Cut | None, positive_label: object
 ) -> PatternTable:
     """Build the pattern table of a result, and locate the patterns in `bag` if it is not None.
 
@@ -172,7 +172,7 @@ def build_pattern_table(
     `positive_label`.
     """
     parts = [
-        _patterns_of_columns(columns, training, bag, cut, positive_label)
+        _build_table_of_columns(columns, training, bag, cut, positive_label)
         for columns in columns_of(result)
         if columns.is_nonzero.any()
     ]
@@ -194,21 +194,21 @@ def build_pattern_table(
     return PatternTable(positive_label, **chosen, series=series, features=features)
 
 
-def _patterns_of_columns(
-    columns: EnsembleColumns, training: TrainingSet, bag: ShownBag | None, cut: Cut | None, positive_label: object
+def _build_table_of_columns(
+    columns: EnsembleColumns, training: TrainingSet, bag: ExplainedBag | None, cut: Cut | None, positive_label: object
 ) -> PatternTable:
     """Build the table of the patterns of the columns (weak learners) that one oracle found."""
     z, t = np.nonzero(columns.is_nonzero)
     used, row = np.unique(z, return_inverse=True)
     points, seen, scaling = columns.points[used], columns.cut_windows(training.bags), training.scaling
-    nearest = _nearest(columns.kernel, points, seen.instances)
-    unscaled, neighbours = scaling.unscale(points), scaling.unscale(seen.instances[nearest])
+    nearest = _nearest_instances(columns.kernel, points, seen.instances)
+    unscaled, neighbours = scaling.unscale_points(points), scaling.unscale_points(seen.instances[nearest])
     bags = seen.bag_of[nearest]
     length = columns.samples if columns.samples is not None else None if cut is None else cut.length
     nearest_in_bag = (
         None
         if bag is None
-        else _nearest(columns.kernel, unscaled, bag.column_instances(columns.samples).instances)[row]
+        else _nearest_instances(columns.kernel, unscaled, bag.column_instances(columns.samples).instances)[row]
     )
     spans = None if bag is None or nearest_in_bag is None else bag.window_spans(nearest_in_bag, columns.samples)
     return PatternTable(
@@ -227,13 +227,13 @@ def _patterns_of_columns(
         starts=None if spans is None else spans[0],
         distances=None
         if bag is None or nearest_in_bag is None or spans is None
-        else _distances(unscaled[row], bag, columns.samples, nearest_in_bag),
+        else _root_mean_square_differences(unscaled[row], bag, columns.samples, nearest_in_bag),
         series=None if bag is None or spans is None else bag.series,
         features=1 if columns.samples is None else training.bags.dimension,
     )
 
 
-def _nearest(kernel: Kernel, points: Points, instances: Points) -> Index:
+def _nearest_instances(kernel: Kernel, points: Points, instances: Points) -> Index:
     """Return the index of the nearest instance to each point, in Euclidean distance or that of a precomputed kernel."""
     if isinstance(kernel, Precomputed):
         return np.asarray((2 * kernel(points, instances) - kernel.diagonal(instances)).argmax(axis=1))
@@ -242,7 +242,7 @@ def _nearest(kernel: Kernel, points: Points, instances: Points) -> Index:
     return np.asarray(pairwise_distances_argmin(points, instances), dtype=np.intp)
 
 
-def _distances(points: Points, bag: ShownBag, samples: int | None, instances: Index) -> Floats:
+def _root_mean_square_differences(points: Points, bag: ExplainedBag, samples: int | None, instances: Index) -> Floats:
     """Return the root mean square difference between each point and its instance of the shown bag.
 
     `instances` has one index per point, among the instances or, if `samples` is not None, among the windows of this

@@ -19,15 +19,15 @@ from milopt.estimator.scaling import Scaling
 
 MAX_PROBE_BAGS, MAX_PROBE_INSTANCES = 64, 512
 """Maximum numbers of bags and instances of the probes: enough to detect changes, few enough to be scored quickly."""
-SCORE_TOLERANCE = 1e-6
+PROBE_SCORE_TOLERANCE = 1e-6
 """Largest accepted change of a score, relative to 1 + the largest score: far above rounding on another machine."""
 
 SCALING_TOLERANCE = 1e-12
 """Largest accepted change of a value that was scaled and scaled back, relative to the value and the shift."""
 
 
-def probe_scores(fitted: FittedState) -> tuple[Bags, Floats] | None:
-    """Choose some training bags; return them in their original units with their scores.
+def make_probes(fitted: FittedState) -> tuple[Bags, Floats] | None:
+    """Choose some training bags as probes; return (these bags in their original units, their scores).
 
     Return None if the program does not score bags, or if bags overflow when they are scaled back.
     """
@@ -36,7 +36,7 @@ def probe_scores(fitted: FittedState) -> tuple[Bags, Floats] | None:
         return None
     training = fitted.training
     try:
-        bags = training.scaling.inverse(training.bags[_choose_probes(training.bags.sizes)])
+        bags = training.scaling.unscale_bags(training.bags[_choose_probes(training.bags.sizes)])
         scaled = training.scaling(bags)
     except BagsError:
         # Values close to the largest float overflow when they are scaled back.
@@ -48,14 +48,14 @@ def check_probes(fitted: FittedState, bags: Bags, saved: Floats) -> None:
     """Raise a ValueError if the bags are not the probes of the training set, or do not have the saved scores."""
     training = fitted.training
     if not _are_same_bags(
-        training.scaling.inverse(training.bags[_choose_probes(training.bags.sizes)]), bags, training.scaling
+        training.scaling.unscale_bags(training.bags[_choose_probes(training.bags.sizes)]), bags, training.scaling
     ):
         # The scores alone would not detect another scaling if the kernel is piecewise constant.
         raise ValueError("its training bags or their scaling are not those that were saved")
     scores = fitted.scores(fitted.training.scaling(bags))
     if scores.shape != saved.shape or saved.dtype != np.float64:
         raise ValueError("its training bags have scores of another shape")
-    bound = SCORE_TOLERANCE * (1.0 + np.abs(saved[np.isfinite(saved)]).max(initial=0.0))
+    bound = PROBE_SCORE_TOLERANCE * (1.0 + np.abs(saved[np.isfinite(saved)]).max(initial=0.0))
     if not np.allclose(scores, saved, rtol=0.0, atol=bound, equal_nan=True):
         raise ValueError("its training bags do not have the scores that they had when it was saved")
 
@@ -64,15 +64,15 @@ def _are_same_bags(bags: Bags, others: Bags, scaling: Scaling) -> bool:
     """Return True if bags in original units are equal up to the rounding errors of scaling and scaling back."""
     if not np.array_equal(bags.offsets, others.offsets) or bags.dimension != others.dimension:
         return False
-    (values, places), (other_values, other_places) = _entries(bags), _entries(others)
+    (values, places), (other_values, other_places) = _stored_values(bags), _stored_values(others)
     if values.shape != other_values.shape or not np.array_equal(places, other_places):
         return False
     shift = 0.0 if scaling.shift is None else np.abs(scaling.shift)
     return bool((np.abs(values - other_values) <= SCALING_TOLERANCE * (np.abs(values) + 2 * shift)).all())
 
 
-def _entries(bags: Bags) -> tuple[Floats, Index]:
-    """Return the values of bags, and, if the bags are sparse, the feature index of each value, else an empty array."""
+def _stored_values(bags: Bags) -> tuple[Floats, Index]:
+    """Return (stored values of bags, their feature indices); the indices are an empty array if the bags are dense."""
     rows = bags.instances
     if isinstance(rows, sp.csr_array):
         return rows.data, rows.indices.astype(np.intp)

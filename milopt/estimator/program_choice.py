@@ -9,9 +9,9 @@ from milopt.estimator.training_set import TrainingSet
 
 
 def program_for_label(label: object, training: TrainingSet) -> tuple[int, object]:
-    """Return the index of the program that scores a label, and the label for which its positive scores stand.
+    """Return (index of the program that scores a label, label for which positive scores of the program stand).
 
-    For two classes, the label is None or the positive label. For more, it must be given.
+    For two classes, `label` must be None or the positive label. For more classes, it must not be None.
     """
     classes = training.classes
     names = ", ".join(str(name) for name in classes.tolist())

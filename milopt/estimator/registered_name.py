@@ -18,6 +18,6 @@ def registered_name(cls: type) -> str | None:
     return None
 
 
-def name_of(cls: type) -> str:
+def registered_or_class_name(cls: type) -> str:
     """Return the registered name of a class, or else the name of the class."""
     return registered_name(cls) or cls.__name__

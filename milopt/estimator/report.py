@@ -20,7 +20,7 @@ from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.bags.labels import Signs
 from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import DeclaringModel, FittedState
-from milopt.estimator.sparsity import sparsity, sparsity_line
+from milopt.estimator.sparsity import count_nonzero_coefficients, format_sparsity
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.generalisation import GeneralisationBounds, generalisation_bounds
 from milopt.outcome.result import Result, Size, Step
@@ -98,12 +98,12 @@ class Report:
             (
                 "data",
                 f"{data['bags']} bags ({classes}), {data['instances']} instances ({low} to {high} per bag, median "
-                f"{middle:g}), {_count_text(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
+                f"{middle:g}), {_format_count(data['features'], 'feature')}{', sparse' if data['sparse'] else ''}",
             ),
         ]
         if content["positive_label"] is not None:
             lines.append(("positive", f"class {content['positive_label']}"))
-        lines += [(_program_title(content, part), _program_line(part)) for part in content["programs"]]
+        lines += [(_program_title(content, part), _format_program(part)) for part in content["programs"]]
         lines += [
             ("solver", f"{content['solver']}, scheme {content['scheme']}"),
             *_attempt_lines(content["programs"]),
@@ -112,18 +112,18 @@ class Report:
                 ", ".join(filter(None, (content["status"], f"point {content['point']}", content["message"]))),
             ),
             ("objective", "-" if content["objective"] is None else f"{content['objective']:.8g}"),
-            ("certificate", _certificate_line(content["certificate"])),
-            ("iterations", f"{content['iterations']} in {_count_text(len(content['history']), 'step')}"),
+            ("certificate", _format_certificate(content["certificate"])),
+            ("iterations", f"{content['iterations']} in {_format_count(len(content['history']), 'step')}"),
             ("seconds", ", ".join(f"{name} {value:.3g}" for name, value in seconds.items())),
             ("training", f"accuracy {content['train_accuracy']:.4g}"),
-            *self._bounds_line(),
-            *([("sparsity", sparsity_line(content["sparsity"]))] if content["sparsity"] else []),
+            *self._bounds_lines(),
+            *([("sparsity", format_sparsity(content["sparsity"]))] if content["sparsity"] else []),
             ("versions", ", ".join(f"{name} {value}" for name, value in content["versions"].items())),
         ]
         return "\n".join(f"{name:<12}{text}" for name, text in lines)
 
-    def _bounds_line(self) -> list[tuple[str, str]]:
-        """Return a list of one line about the generalisation bounds; it is empty if they do not apply to the model."""
+    def _bounds_lines(self) -> list[tuple[str, str]]:
+        """Return a list of one pair (heading, text) about the generalisation bounds; empty if the model has none."""
         if self.content["bounds"] is None:
             return []
         return [("bounds", self.content["bounds"]["reason"] if self.bounds is None else self.bounds.line())]
@@ -131,20 +131,18 @@ class Report:
 
 def build_report(cls: type, fitted: FittedState) -> Report:
     """Build the report of a fitted model of class `cls`."""
-    from milopt.estimator.registered_name import name_of
+    from milopt.estimator.registered_name import registered_or_class_name
 
     training, results = fitted.training, fitted.results
     program_scores = fitted.program_scores(training.bags)
-    scores = fitted.by_class(program_scores)
+    scores = fitted.arrange_by_class(program_scores)
     chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = training.classes if training.positive is None else training.classes[[training.positive]]
     programs: list[Json] = [
         {"class": _to_json(label)} | _summarise_result(result)
         for label, result in zip(classes.tolist(), results, strict=True)
     ]
-    all_bounds = [
-        _generalisation_bounds(*parts) for parts in zip(results, program_scores, training.signs(), strict=True)
-    ]
+    all_bounds = [_bounds_or_reason(*parts) for parts in zip(results, program_scores, training.signs(), strict=True)]
     for part, bounds in zip(programs, all_bounds, strict=True):
         part["bounds"] = _bounds_as_json(bounds)
     weakest = max(
@@ -162,12 +160,12 @@ def build_report(cls: type, fitted: FittedState) -> Report:
     }
     return Report(
         {
-            "model": name_of(cls),
-            "parameters": _parameters(fitted.given),
+            "model": registered_or_class_name(cls),
+            "parameters": _parameters_as_json(fitted.given),
             "resolved": _resolved_parameters(fitted),
             "solver": _join_distinct(result.solver for result in results),
             "scheme": _join_distinct(result.scheme for result in results),
-            "data": training.sizes(),
+            "data": training.describe_sizes(),
             "positive_label": _to_json(training.positive_label),
             "status": str(worst.termination),
             "point": str(min((result.point for result in results), key=tuple(PointStatus).index)),
@@ -179,7 +177,7 @@ def build_report(cls: type, fitted: FittedState) -> Report:
             "history": [step for part in programs for step in part["history"]],
             "train_accuracy": float(np.average(chosen == training.class_indices)),
             "bounds": _bounds_as_json(weakest),
-            "sparsity": sparsity(results),
+            "sparsity": count_nonzero_coefficients(results),
             "programs": programs,
             "versions": dict(fitted.versions),
         },
@@ -214,15 +212,15 @@ def package_versions(results: Sequence[Result]) -> dict[str, str]:
     return versions
 
 
-def _parameters(model: DeclaringModel) -> Json:
+def _parameters_as_json(model: DeclaringModel) -> Json:
     """Return the hyper-parameters of a model as JSON data."""
     return {name: _to_json(getattr(model, name)) for name in model._fields}
 
 
 def _resolved_parameters(fitted: FittedState) -> Json:
     """Return the hyper-parameters whose used values differ from the given ones, such as fitted kernels and seeds."""
-    given = _parameters(fitted.given)
-    return {name: value for name, value in _parameters(fitted.declarer).items() if value != given[name]}
+    given = _parameters_as_json(fitted.given)
+    return {name: value for name, value in _parameters_as_json(fitted.declarer).items() if value != given[name]}
 
 
 def _summarise_result(result: Result) -> Json:
@@ -275,8 +273,8 @@ def _program_size(result: Result) -> Json:
     return {"name": program.name, "kind": program.kind} | counts
 
 
-def _generalisation_bounds(result: Result, scores: Floats, y: Signs) -> GeneralisationBounds | str | None:
-    """Return the generalisation bounds, or the reason why there are none; None if they do not apply to the model."""
+def _bounds_or_reason(result: Result, scores: Floats, y: Signs) -> GeneralisationBounds | str | None:
+    """Return the generalisation bounds, or the reason why they are not available; None if the model has none."""
     try:
         return generalisation_bounds(result, scores, y)
     except ConvexityError as error:
@@ -284,7 +282,7 @@ def _generalisation_bounds(result: Result, scores: Floats, y: Signs) -> Generali
 
 
 def _bounds_as_json(bounds: GeneralisationBounds | str | None) -> Json | None:
-    """Convert bounds, or the reason why there are none, to JSON data."""
+    """Convert the result of `_bounds_or_reason` to JSON data."""
     if bounds is None:
         return None
     return bounds.as_dict() if isinstance(bounds, GeneralisationBounds) else {"reason": bounds}
@@ -344,16 +342,16 @@ def _to_json(value: object) -> object:
     if isinstance(value, Options):
         defaults = vars(Options())
         changed = {name: option for name, option in vars(value).items() if option != defaults[name]}
-        return f"Options({', '.join(f'{name}={_option_text(option)}' for name, option in changed.items())})"
+        return f"Options({', '.join(f'{name}={_format_option(option)}' for name, option in changed.items())})"
     return repr(value)
 
 
-def _option_text(value: object) -> str:
+def _format_option(value: object) -> str:
     """Return the text of an option's value."""
     return repr(dict(value) if isinstance(value, Mapping) else value)
 
 
-def _count_text(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -363,7 +361,7 @@ def _program_title(content: Json, part: Json) -> str:
     return "program" if len(content["programs"]) == 1 else f"  {part['class']}"
 
 
-def _program_line(part: Json) -> str:
+def _format_program(part: Json) -> str:
     """Return the name, kind and size of a program as text."""
     size = part["program"]
     counts = "" if size["rows"] is None else f", {size['rows']} rows, {size['columns']} columns"
@@ -386,7 +384,7 @@ def _attempt_lines(programs: Sequence[Json]) -> list[tuple[str, str]]:
     ]
 
 
-def _certificate_line(certificate: Json | None) -> str:
+def _format_certificate(certificate: Json | None) -> str:
     """Return the residuals of a certificate as text."""
     if certificate is None:
         return "none"

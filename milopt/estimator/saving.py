@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import milopt
-from milopt.archive import as_path, content_error, read_archive, write_archive
+from milopt.archive import as_path, invalid_content_error, read_archive, write_archive
 from milopt.arrays import Floats
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.compilation.status import PointStatus
@@ -30,7 +30,7 @@ from milopt.estimator.encoding import Encoder, current_field_name, decode
 from milopt.estimator.field_types import check_fields, declared_types, matches_type
 from milopt.estimator.fitted import DeclaringModel, FittedState
 from milopt.estimator.positive_label import positive_class_index
-from milopt.estimator.probes import check_probes, probe_scores
+from milopt.estimator.probes import check_probes, make_probes
 from milopt.estimator.registered_name import registered_name
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import FittedFunction, Result
@@ -39,9 +39,9 @@ from milopt.solving import registry
 if TYPE_CHECKING:
     from milopt.estimator.classifier import BagClassifier
 
-FORMAT = 2
+FORMAT_VERSION = 2
 """Version of the format of new files."""
-READABLE_FORMATS = (1, FORMAT)
+READABLE_FORMAT_VERSIONS = (1, FORMAT_VERSION)
 """Versions of the format that can be read. Files of format 1 have no probes."""
 MAX_NAME_LENGTH = 200
 """Maximum number of characters of the names and versions in a file, since error messages repeat them."""
@@ -58,12 +58,12 @@ def save_model(model: BagClassifier, fitted: FittedState, path: str | PathLike[s
     file, encoder = as_path(path), Encoder()
     training = fitted.training
     header = {
-        "format": FORMAT,
+        "format": FORMAT_VERSION,
         "milopt": milopt.__version__,
         "model": registered_name(type(model)),
         "class": type(model).__name__,
-        "parameters": _parameters(encoder, fitted.given),
-        "declared with": _parameters(encoder, fitted.declarer),
+        "parameters": _encode_parameters(encoder, fitted.given),
+        "declared with": _encode_parameters(encoder, fitted.declarer),
         "features": model.n_features_in_,
         "feature names": encoder.encode(getattr(model, "feature_names_in_", None), "feature_names_in_"),
         "windows": encoder.encode(model.windows_in_, "windows_in_"),
@@ -75,7 +75,7 @@ def save_model(model: BagClassifier, fitted: FittedState, path: str | PathLike[s
         "declare seconds": fitted.declare_seconds,
         "declare jit seconds": fitted.declare_jit_seconds,
         "versions": fitted.versions,
-        "probes": encoder.encode(probe_scores(fitted), "the scores of the training bags"),
+        "probes": encoder.encode(make_probes(fitted), "the scores of the training bags"),
         "answers": [_encode_result(encoder, answer) for answer in fitted.stored_results],
     }
     text = json.dumps(header, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -129,37 +129,37 @@ def load_model(path: str | PathLike[str], model: type[BagClassifier] | None = No
             if len(text) > MAX_NAME_LENGTH or not text.isprintable():
                 raise ValueError(f"a name in its header is not printable or exceeds {MAX_NAME_LENGTH} characters")
     except Exception as error:  # the JSON may contain anything
-        raise content_error(file, "model", error) from error
-    if version not in READABLE_FORMATS:
+        raise invalid_content_error(file, "model", error) from error
+    if version not in READABLE_FORMAT_VERSIONS:
         raise ModelFileError(
             f"{file} was saved by milopt {wrote} in format {version}, and milopt {milopt.__version__} reads formats up "
-            f"to {FORMAT}: install the version that saved it."
+            f"to {FORMAT_VERSION}: install the version that saved it."
         )
-    cls = _model_class(file, name, class_name, model)
+    cls = _find_model_class(file, name, class_name, model)
     try:
         with np.errstate(all="ignore"):
             return _build_fitted_model(cls, version, content, arrays)
-    except Exception as error:  # declaring a model from wrong content may raise any error
-        raise content_error(file, "model", error) from error
+    except Exception as error:  # a program declared from wrong content may raise any error
+        raise invalid_content_error(file, "model", error) from error
 
 
-def _parameters(encoder: Encoder, model: DeclaringModel) -> dict[str, Any]:
+def _encode_parameters(encoder: Encoder, model: DeclaringModel) -> dict[str, Any]:
     """Encode the hyper-parameters of a model and the private attributes that `declare` reads, by name."""
-    names = {name: name for name in model._fields} | {_saved_name(name): name for name in model._program_data}
+    names = {name: name for name in model._fields} | {_name_in_file(name): name for name in model._program_data}
     return {key: encoder.encode(getattr(model, name), f"its hyper-parameter {key}") for key, name in names.items()}
 
 
-def _model_with(cls: type[BagClassifier], values: Mapping[str, Any]) -> BagClassifier:
+def _build_unfitted_model(cls: type[BagClassifier], values: Mapping[str, Any]) -> BagClassifier:
     """Return an unfitted model with decoded values of a file: hyper-parameters, and attributes that `declare` reads."""
-    data = {name: values.get(_saved_name(name)) for name in cls._program_data}
-    saved_names = set(map(_saved_name, data))
+    data = {name: values.get(_name_in_file(name)) for name in cls._program_data}
+    saved_names = set(map(_name_in_file, data))
     model = cls(**{name: value for name, value in values.items() if name not in saved_names})
     for name, value in data.items():
         setattr(model, name, value)
     return model
 
 
-def _saved_name(attribute: str) -> str:
+def _name_in_file(attribute: str) -> str:
     """Return the name of a private attribute in files: without the leading underscore."""
     return attribute.removeprefix("_")
 
@@ -174,7 +174,7 @@ def _encode_result(encoder: Encoder, answer: Result) -> dict[str, Any]:
     return plain | {"program": answer.program.name, "functions": functions}
 
 
-def _model_class(
+def _find_model_class(
     file: Path, name: str | None, class_name: str, given: type[BagClassifier] | None
 ) -> type[BagClassifier]:
     """Return the class of the saved model: the given one, or else the registered one."""
@@ -208,31 +208,36 @@ def _model_class(
 def _build_fitted_model(
     cls: type[BagClassifier], version: int, content: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> BagClassifier:
-    """Build the fitted model from the content of a file, and check it.
+    """Build the fitted model that a file describes; raise an error if parts of the file do not fit together.
 
-    `version` is the version of the format, `content` the header, and `arrays` the stored arrays by name.
+    `version` is the version of the file format, `content` the JSON header, and `arrays` the stored arrays by name.
     """
 
-    def value_of(key: str) -> Any:
-        """Return the decoded value of an entry of the header."""
+    def decode_entry(key: str) -> Any:
+        """Decode the entry `key` of the header."""
         return decode(content[key], arrays)
 
     given, resolved = (
         {current_field_name(cls, name): decode(code, arrays) for name, code in content[key].items()}
         for key in ("parameters", "declared with")
     )
-    # Older files do not contain the positive class: it was the second one.
-    positive = positive_class_index(given.get("positive"), value_of("classes"))
+    # Older files do not name the positive class, which was always the second class.
+    positive = positive_class_index(given.get("positive"), decode_entry("classes"))
     training = TrainingSet(
-        value_of("bags"), value_of("classes"), value_of("place"), value_of("weight"), value_of("scaling"), positive
+        decode_entry("bags"),
+        decode_entry("classes"),
+        decode_entry("place"),
+        decode_entry("weight"),
+        decode_entry("scaling"),
+        positive,
     )
     _check_training(training)
-    model = _model_with(cls, given)
+    model = _build_unfitted_model(cls, given)
     model.n_features_in_ = training.bags.dimension
     if content["features"] != model.n_features_in_:
         raise ValueError("its bags have another number of features")
-    declarer, seconds, versions = _model_with(cls, resolved), content["declare seconds"], content["versions"]
-    compiling = content.get("declare jit seconds", 0.0)  # older files do not have it
+    declarer, seconds, versions = _build_unfitted_model(cls, resolved), content["declare seconds"], content["versions"]
+    compiling = content.get("declare jit seconds", 0.0)  # older files have no such entry
     if (
         not matches_type(seconds, float)
         or not matches_type(compiling, float)
@@ -240,15 +245,15 @@ def _build_fitted_model(
     ):
         raise ValueError("its seconds or versions are of another type")
     fitted = FittedState(
-        _model_with(cls, given), declarer, training, float(seconds), dict(versions), (), float(compiling)
+        _build_unfitted_model(cls, given), declarer, training, float(seconds), dict(versions), (), float(compiling)
     )
     _check_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
     fitted.stored_results = tuple(_decode_result(code, program, arrays) for code, program in pairs)
-    probes = value_of("probes") if version > 1 or "probes" in content else None
+    probes = decode_entry("probes") if version > 1 or "probes" in content else None
     if probes is not None:
         check_probes(fitted, *probes)
-    names = value_of("feature names")
+    names = decode_entry("feature names")
     if names is not None:
         if not isinstance(names, np.ndarray) or names.shape != (model.n_features_in_,):
             raise ValueError("its feature names do not fit its features")

@@ -4,9 +4,9 @@
     zscore     shift = mean, divisor = standard deviation
     none       no scaling
 
-A constant feature becomes 0. Sparse instances keep their zeros: for them, `minmax01` has no shift and divides by max
-|x|, which gives the same result if the smallest value of each feature is 0. `zscore` would make sparse instances dense,
-and raises an error.
+A constant feature of dense instances becomes 0. Sparse instances keep their zeros: for them, `minmax01` has no shift
+and divides by max |x|, which gives the same result if the smallest value of each feature is 0. `zscore` would make
+sparse instances dense, and raises an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice
 from milopt.errors import BagsError
 
-SCALINGS = ("minmax01", "zscore", "none")
+SCALING_KINDS = ("minmax01", "zscore", "none")
 """Supported kinds of scaling."""
 
 
@@ -49,7 +49,7 @@ class Scaling:
         shifted = rows - self.shift if self.shift is not None else rows
         return Bags(make_read_only(shifted / self.divisor), bags.offsets)
 
-    def inverse(self, bags: Bags) -> Bags:
+    def unscale_bags(self, bags: Bags) -> Bags:
         """Return scaled bags in their original units; raise a `BagsError` if a value overflows."""
         if self.divisor is None:
             return bags
@@ -58,9 +58,9 @@ class Scaling:
             if isinstance(rows, sp.csr_array):
                 parts = (rows.data * self.divisor[rows.indices], rows.indices, rows.indptr)
                 return Bags(make_sparse_read_only(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
-            return Bags(make_read_only(self.unscale(rows)), bags.offsets)
+            return Bags(make_read_only(self.unscale_points(rows)), bags.offsets)
 
-    def unscale(self, points: Points) -> Floats:
+    def unscale_points(self, points: Points) -> Floats:
         """Return scaled points in their original units, as a dense array.
 
         A row may also be a window, with the features of all its samples in order.
@@ -74,7 +74,7 @@ class Scaling:
 
 def fit_scaling(kind: str, bags: Bags) -> Scaling:
     """Fit a scaling of this kind (see the module docstring) to the instances of bags."""
-    check_choice("scale", kind, SCALINGS)
+    check_choice("scale", kind, SCALING_KINDS)
     rows = bags.instances
     if kind == "none":
         return Scaling()
@@ -84,16 +84,16 @@ def fit_scaling(kind: str, bags: Bags) -> Scaling:
                 'scale="zscore" would make sparse instances dense: use "minmax01", which divides them by their '
                 'largest magnitude, or "none".'
             )
-        return Scaling(None, _divisor(np.asarray(abs(rows).max(axis=0).toarray(), dtype=np.float64).ravel()))
+        return Scaling(None, _as_divisor(np.asarray(abs(rows).max(axis=0).toarray(), dtype=np.float64).ravel()))
     with np.errstate(over="ignore"):
         if kind == "minmax01":
             low = rows.min(axis=0)
-            return Scaling(make_read_only(low), _divisor(rows.max(axis=0) - low))
-        return Scaling(make_read_only(rows.mean(axis=0)), _divisor(rows.std(axis=0)))
+            return Scaling(make_read_only(low), _as_divisor(rows.max(axis=0) - low))
+        return Scaling(make_read_only(rows.mean(axis=0)), _as_divisor(rows.std(axis=0)))
 
 
-def _divisor(spread: Floats) -> Floats:
-    """Return the spread of each feature as a divisor, with 1 for a spread of 0; raise `BagsError` if one overflows."""
+def _as_divisor(spread: Floats) -> Floats:
+    """Return the spreads of the features as divisors, 1 for a spread of 0; raise `BagsError` if one is not finite."""
     if not np.isfinite(spread).all():
         feature = int(np.flatnonzero(~np.isfinite(spread))[0])
         raise BagsError(f'Feature {feature} has a range that overflows: rescale it, or use scale="none".')

@@ -9,11 +9,11 @@ from milopt.outcome.ensemble_columns import columns_of, has_readable_columns
 from milopt.outcome.result import Result
 
 
-def sparsity(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Count the columns t with a weight and their nonzero coefficients, over all results; None for other models.
+def count_nonzero_coefficients(results: Sequence[Result]) -> dict[str, Any] | None:
+    """Count the weighted columns and their nonzero coefficients in the ensembles of all results.
 
-    "of" is the number of coefficients that could be nonzero, and "share" is the fraction that is nonzero. Other models
-    are those whose programs are not ensembles of maxima.
+    Return a dictionary with the counts "columns" and "coefficients", with the number "of" coefficients that could be
+    nonzero, and with the "share" of these that are. Return None if a result is not an ensemble of maxima.
     """
     if not all(has_readable_columns(result) for result in results):
         return None
@@ -28,7 +28,7 @@ def sparsity(results: Sequence[Result]) -> dict[str, Any] | None:
     }
 
 
-def sparsity_line(counts: dict[str, Any]) -> str:
+def format_sparsity(counts: dict[str, Any]) -> str:
     """Return the sparsity as text."""
     columns, used, total = counts["columns"], counts["coefficients"], counts["of"]
     return f"{columns} columns with a weight, {used} of {total} coefficients nonzero ({100 * counts['share']:.3g} %)"

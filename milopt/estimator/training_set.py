@@ -50,7 +50,7 @@ class TrainingSet:
         positive = range(self.classes.size) if self.positive is None else (self.positive,)
         return tuple(np.where(self.class_indices == index, 1.0, -1.0) for index in positive)
 
-    def sizes(self) -> dict[str, object]:
+    def describe_sizes(self) -> dict[str, object]:
         """Return the numbers of bags, instances, features and classes as JSON data."""
         sizes, rows = self.bags.sizes, self.bags.instances
         counts = Counter(self.class_indices.tolist())

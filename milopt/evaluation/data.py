@@ -11,7 +11,7 @@ from milopt.declaration.bags.bags import as_bags
 from milopt.declaration.bags.labels import as_labels
 from milopt.errors import BagsError, ParameterError
 from milopt.evaluation.protocol import Labels
-from milopt.evaluation.task import Pool
+from milopt.evaluation.task import TaskData
 
 
 def as_data_set(data: object) -> DataSet:
@@ -30,7 +30,7 @@ def as_data_set(data: object) -> DataSet:
     raise ParameterError(f"data must be a data set, its name or file, or a pair (bags, labels), not {data!r}.")
 
 
-def training_count(data: DataSet) -> int | None:
+def official_training_size(data: DataSet) -> int | None:
     """Return the number of bags in the official training part; None if the data set has no official test part."""
     return None if data.test is None else len(data.bags)
 
@@ -40,8 +40,8 @@ def all_labels(data: DataSet) -> Labels:
     return data.labels if data.test is None else np.concatenate([data.labels, data.test.labels])
 
 
-def as_pool(data: DataSet) -> Pool:
+def as_task_data(data: DataSet) -> TaskData:
     """Return all bags of a data set, those of the official test part last."""
     if data.test is None:
-        return Pool(data.bags, data.labels)
-    return Pool(as_bags([*data.bags, *data.test.bags], name=data.name), all_labels(data))
+        return TaskData(data.bags, data.labels)
+    return TaskData(as_bags([*data.bags, *data.test.bags], name=data.name), all_labels(data))

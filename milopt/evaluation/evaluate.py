@@ -9,11 +9,11 @@ from time import perf_counter
 import milopt
 from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
-from milopt.evaluation.data import as_data_set, as_pool
+from milopt.evaluation.data import as_data_set, as_task_data
 from milopt.evaluation.plan import make_plan
 from milopt.evaluation.progress import EvaluationRun, Progress
 from milopt.evaluation.protocol import parse_protocol
-from milopt.evaluation.runners import Runner, run_in_this_process, run_on_dask, run_on_workers
+from milopt.evaluation.runners import Runner, dask_runner, run_in_this_process, worker_runner
 from milopt.evaluation.store import Store
 from milopt.evaluation.summary import EvaluationReport, ModelSummary
 
@@ -36,8 +36,8 @@ def evaluate(
     """Estimate the accuracy of models on unseen bags by nested cross-validation.
 
     Hyper-parameters are selected inside each training part only, by an inner cross-validation over the grid of the
-    model, with 5 folds or as many as the smallest class has bags. Ctrl-C ends the run, and the report contains the
-    finished tasks.
+    model, with 5 folds, or fewer if the smallest class has fewer than 5 bags. Ctrl-C ends the run, and the report
+    contains the finished tasks.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ def evaluate(
     start = perf_counter()
     data_set = as_data_set(data)
     plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
-    runner = _runner(n_jobs, dask)
+    runner = _choose_runner(n_jobs, dask)
     task_store = Store(store) if store is not None else None
     run = EvaluationRun(plan, task_store, progress)
-    run.run(runner, as_pool(data_set))
+    run.run(runner, as_task_data(data_set))
     expected = len(plan.tasks) // len(plan.models)
     return EvaluationReport(
         data=data_set.name,
@@ -116,10 +116,10 @@ def evaluate(
     )
 
 
-def _runner(n_jobs: int, dask: str | None) -> Runner:
+def _choose_runner(n_jobs: int, dask: str | None) -> Runner:
     """Return the function that runs the tasks: in this process, in several processes, or on a Dask cluster."""
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or not (n_jobs == -1 or n_jobs >= 1):
         raise ParameterError(f"n_jobs must be a number of processes, or -1 for one per core, not {n_jobs!r}.")
     if dask is not None:
-        return run_on_dask(dask)
-    return run_in_this_process if n_jobs == 1 else run_on_workers(n_jobs)
+        return dask_runner(dask)
+    return run_in_this_process if n_jobs == 1 else worker_runner(n_jobs)

@@ -1,7 +1,7 @@
-"""Handling of Ctrl-C during an evaluation: it ends the run, not only a fit, and finished tasks are kept.
+"""Handling of Ctrl-C during an evaluation: Ctrl-C ends the whole run, not only one fit; finished tasks are kept.
 
 On Ctrl-C, a solver stops with the best point so far. Inside an evaluation, this would give a task with an incomplete
-fit. Ctrl-C therefore raises an exception here that is not a KeyboardInterrupt, which solvers catch.
+fit. Solvers catch `KeyboardInterrupt`, so Ctrl-C raises another exception here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def stop_on_interrupt() -> Iterator[None]:
     if not is_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _stop)
+    signal.signal(signal.SIGINT, _raise_run_interrupted)
     try:
         yield
     finally:
@@ -36,6 +36,6 @@ def ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Raise `RunInterrupted`."""
+def _raise_run_interrupted(number: int, frame: FrameType | None) -> None:
+    """Raise `RunInterrupted`; a signal handler."""
     raise RunInterrupted

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
 from milopt.estimator import BagClassifier
-from milopt.evaluation.data import all_labels, training_count
+from milopt.evaluation.data import all_labels, official_training_size
 from milopt.evaluation.preflight import positive_label_of, validate_before_run
 from milopt.evaluation.protocol import Protocol, TrainTestSplit, check_seed
 from milopt.evaluation.record import Label
-from milopt.evaluation.selection import grid_combinations
+from milopt.evaluation.selection import Settings, grid_combinations
 from milopt.evaluation.task import Task
 from milopt.model_registry import (
     check_model,
     format_grid,
     format_settings,
-    given_model,
+    identify_code,
     name_of,
-    origin_of,
     parse_grid,
     parse_settings,
     portable_name,
+    resolve_model,
     set_given_model,
 )
 from milopt.model_registry.settings import check_field
@@ -36,16 +36,15 @@ from milopt.solving import registry
 from milopt.solving.model_file import check_not_importing
 from milopt.solving.solver_parts import solvers_in_choice
 
-DEFAULT_STORE = "milopt-results"
+DEFAULT_STORE_DIRECTORY = "milopt-results"
 """Directory in which the command line stores finished tasks by default."""
 
 Grid = Mapping[str, Sequence[object]]
-Settings = Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Tasks of an evaluation, model by model (one per split), with the arguments of the user."""
+    """Tasks of an evaluation, with the arguments of the user: for each model in turn, one task per split."""
 
     data: DataSet
     protocol: Protocol
@@ -73,12 +72,12 @@ class Plan:
         return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
 
     def command(self, given: object, store: str | os.PathLike[str] | None = None) -> str:
-        """Return the command line of the same evaluation; an empty string if only Python can express it.
+        """Return the command line of the same evaluation; empty if the command line cannot express the arguments.
 
         `given` is the data argument of the user, and `store` the directory of finished tasks.
         """
-        source = self._source(given)
-        if source is None or not self._has_command:
+        source = self._command_line_source(given)
+        if source is None or not self._can_express_candidates:
             return ""
         words = ["milopt", "evaluate", source, "--model", ",".join(self.models), "--protocol", str(self.protocol)]
         words += ["--seed", str(self.seed)]
@@ -91,22 +90,22 @@ class Plan:
             words += ["--positive", str(parse_value(text))] if name == "positive" else ["--set", item]
         for item in self.grid or ():
             words += ["--grid", item]
-        if store is not None and os.fspath(store) != DEFAULT_STORE:
+        if store is not None and os.fspath(store) != DEFAULT_STORE_DIRECTORY:
             words += ["--store", os.fspath(store)]
         return shlex.join(words)
 
     @property
-    def _has_command(self) -> bool:
+    def _can_express_candidates(self) -> bool:
         """True if the command line can select from the same candidates.
 
         The command line cannot give an empty grid; without a grid, it uses the default grids of the models. An empty
         grid has a command only if the settings fix all hyper-parameters of these default grids.
         """
         fixed = {item.partition("=")[0] for item in self.settings}
-        return self.grid != () or all(fixed >= set(given_model(name).grid) for name in self.models)
+        return self.grid != () or all(fixed >= set(resolve_model(name).grid) for name in self.models)
 
-    def _source(self, given: object) -> str | None:
-        """Return the name or file of the data for the command line; None if there is none, as for bags made in Python.
+    def _command_line_source(self, given: object) -> str | None:
+        """Return the name or file of the data for the command line; None if there is neither (bags made in Python).
 
         `given` is the data argument of the user.
         """
@@ -136,13 +135,13 @@ def make_plan(
     names = tuple(models_by_name)
     fixed, chosen = dict(settings or {}), None if grid is None else dict(grid)
     _check_disjoint(fixed, chosen or {})
-    splits = protocol.splits(all_labels(data), seed, training_count(data))
+    splits = protocol.splits(all_labels(data), seed, official_training_size(data))
     tasks: list[Task] = []
     positive_labels: list[Label | None] = []
     for name, given in models_by_name.items():
         set_given_model(name, given)
-        cls = given_model(name)
-        # Format and parse once: values without a text, or of a wrong type, raise an error before any work.
+        cls = resolve_model(name)
+        # Format and parse once, so that values without a text form, or of a wrong type, raise an error before any work.
         values = _check_settings(cls, fixed)
         settings_text = format_settings(values)
         default_grid = {field: values for field, values in cls.grid.items() if field not in fixed}
@@ -180,7 +179,7 @@ def _make_tasks(
     splits: Sequence[TrainTestSplit],
 ) -> list[Task]:
     """Create the tasks of one model, one per split."""
-    model, origin, versions = portable_name(name), origin_of(name), _solver_versions(solver)
+    model, origin, versions = portable_name(name), identify_code(name), _solver_versions(solver)
     return [
         Task(
             data=digest,
@@ -211,7 +210,7 @@ def _solver_versions(solver: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _models_by_name(models: str | type | Sequence[str | type]) -> dict[str, type[BagClassifier] | None]:
-    """Return the models by name, with the class if a class was given, otherwise None."""
+    """Map the name of each model to its class if the user gave a class, otherwise to None."""
     if isinstance(models, (type, BagClassifier)):
         models = [models]
     by_name: dict[str, type[BagClassifier] | None] = {}
@@ -232,14 +231,14 @@ def _models_by_name(models: str | type | Sequence[str | type]) -> dict[str, type
 
 
 def _check_settings(cls: type, settings: Settings) -> Settings:
-    """Check fixed hyper-parameters, and return them with the types of the fields."""
+    """Check the names of fixed hyper-parameters, and return the values converted to the types of the fields."""
     for name in settings:
         check_field(cls, name)
     return parse_settings(cls, format_settings(settings))
 
 
 def _check_grid(cls: type, grid: Grid) -> Grid:
-    """Check candidate values, and return them with the types of the fields."""
+    """Check the names of the grid, and return the candidate values converted to the types of the fields."""
     for name, values in grid.items():
         check_field(cls, name)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or not len(values):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -14,14 +14,12 @@ from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import is_chosen_by_order, positive_class_index, warn_about_label_order
 from milopt.evaluation.protocol import Labels, TrainTestSplit
 from milopt.evaluation.record import Label
-from milopt.evaluation.selection import configure_model
+from milopt.evaluation.selection import Settings, configure_model
 from milopt.model_registry import name_of
 from milopt.model_registry.settings import fields_of
 from milopt.solving import registry
 from milopt.solving.explain import support_checker
 from milopt.solving.solver_parts import solvers_in_choice
-
-Settings = Mapping[str, object]
 
 
 def validate_before_run(
@@ -34,7 +32,8 @@ def validate_before_run(
 ) -> None:
     """Raise an error if no candidate of a model can be declared, or if the named solvers do not support it.
 
-    All candidates are tried on the first training part, then the first candidate on the others, until one succeeds.
+    All candidates are tried on the first training part, then the first candidate on the other training parts, until one
+    declaration succeeds.
     Errors that only occur on some training parts are left to their tasks. `base` has the fixed hyper-parameters, and
     `grid` the combinations of candidate values.
     """
@@ -48,7 +47,7 @@ def validate_before_run(
         except MiloptError as error:
             errors.append(error)
         except Exception:
-            # A model of the user may raise any exception; its tasks report it with the line.
+            # A model of the user may raise any exception; the tasks will report the exception with its line.
             return
         else:
             return
@@ -94,7 +93,8 @@ def _check_declaration(
 ) -> None:
     """Declare the program of a model on one training part, and raise `UnsupportedError` if no named solver supports it.
 
-    Solvers are not checked if one is "auto", if a scheme is given, or if several may solve parts of the program.
+    Solvers are not checked if one of them is "auto", if a scheme is given, or if several solvers are named for a
+    program with oracles.
     """
     seeded = {"random_state": 0} if "random_state" in fields_of(model) else {}
     with warnings.catch_warnings():
@@ -104,7 +104,7 @@ def _check_declaration(
         names = solvers_in_choice(candidate.solver)
         has_solver_parts = bool(program.oracles) and len(names) > 1
         if "auto" in names or candidate.scheme is not None or has_solver_parts:
-            # Another scheme solves other programs, and with several solvers, each may solve one part.
+            # A scheme may pass other programs to the solver, and each of several solvers may solve only one part.
             return
         checker = support_checker(program)
         answers = [checker.check(registry.get_solver(solver)) for solver in names]

@@ -12,7 +12,7 @@ from milopt.evaluation.plan import Plan
 from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.runners import Runner, TaskOutcome
 from milopt.evaluation.store import Store
-from milopt.evaluation.task import Pool
+from milopt.evaluation.task import TaskData
 
 Progress: TypeAlias = Callable[[int, int, TaskOutcome], object]
 
@@ -32,7 +32,7 @@ class EvaluationRun:
         self.resumed = 0
         self.interrupted = False
 
-    def run(self, runner: Runner, pool: Pool) -> None:
+    def run(self, runner: Runner, data: TaskData) -> None:
         """Run all tasks that are not in the store, until all are done or Ctrl-C is pressed."""
         tasks = self._plan.tasks
         try:
@@ -40,7 +40,7 @@ class EvaluationRun:
                 remaining = [index for index in range(len(tasks)) if not self._load_stored(index)]
                 self.resumed = len(self._outcomes)
                 if remaining:
-                    with closing(runner([tasks[index] for index in remaining], pool)) as outcomes:
+                    with closing(runner([tasks[index] for index in remaining], data)) as outcomes:
                         for position, outcome in outcomes:
                             self._add_outcome(remaining[position], outcome)
         except (RunInterrupted, KeyboardInterrupt):

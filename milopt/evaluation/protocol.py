@@ -22,9 +22,11 @@ from milopt.arrays import Index
 from milopt.errors import ParameterError
 from milopt.name_suggestions import quote
 
-RANDOM_PROTOCOLS = "10-fold, 1x10 or 10x10 (repeats x folds), 20x80/20 (repeats x percent of training and test bags)"
+RANDOM_PROTOCOLS_TEXT = (
+    "10-fold, 1x10 or 10x10 (repeats x folds), 20x80/20 (repeats x percent of training and test bags)"
+)
 """Description of the protocols with random splits, for error messages."""
-OFFICIAL_PROTOCOLS = "train/test or 5xtrain/test (the official parts, with 5 seeds)"
+OFFICIAL_PROTOCOLS_TEXT = "train/test or 5xtrain/test (the official parts, with 5 seeds)"
 """Description of the protocols with official parts, for error messages."""
 MAX_TASKS = 10_000
 """Maximum number of tasks of a protocol, repeats times folds."""
@@ -61,7 +63,7 @@ class Protocol:
 
     @property
     def division(self) -> str:
-        """How one repeat divides the bags, as text."""
+        """How one repeat divides the bags, as text: "10-fold", "80/20" (training and test percent) or "train/test"."""
         if self.folds:
             return f"{self.folds}-fold"
         return "train/test" if self.is_official else f"{100 - self.test_percent}/{self.test_percent}"
@@ -80,7 +82,7 @@ class Protocol:
         """
         if self.is_official:
             if training is None:
-                raise ParameterError(f"The data have no official test part: use {RANDOM_PROTOCOLS}.")
+                raise ParameterError(f"The data have no official test part: use {RANDOM_PROTOCOLS_TEXT}.")
             indices = np.arange(labels.size)
             return [TrainTestSplit(repeat, 0, indices[:training], indices[training:]) for repeat in range(self.repeats)]
         training_labels = labels[:training]
@@ -113,7 +115,7 @@ class Protocol:
         """Return the splits of one repeat."""
         from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-        state = derived_seed(seed, repeat)
+        state = derive_seed(seed, repeat)
         if self.folds:
             divider = StratifiedKFold(self.folds, shuffle=True, random_state=state)
         else:
@@ -139,11 +141,11 @@ def parse_protocol(text: str | int) -> Protocol:
             return Protocol(repeats, 0, test)
     limits = f"at least 2 folds, at most {MAX_TASKS} tasks"
     raise ParameterError(
-        f"{quote(text)} is not a protocol: write {RANDOM_PROTOCOLS}, or {OFFICIAL_PROTOCOLS}; {limits}."
+        f"{quote(text)} is not a protocol: write {RANDOM_PROTOCOLS_TEXT}, or {OFFICIAL_PROTOCOLS_TEXT}; {limits}."
     )
 
 
-def derived_seed(*numbers: int) -> int:
+def derive_seed(*numbers: int) -> int:
     """Return a seed that depends on all given numbers; it is the same on every machine."""
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 

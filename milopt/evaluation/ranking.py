@@ -22,13 +22,13 @@ from milopt.arrays import Floats
 from milopt.declaration.checks import check_choice, check_open_fraction
 from milopt.errors import MiloptError, ParameterError
 from milopt.evaluation.record import Plain, as_plain
-from milopt.evaluation.scores import ReportLike, Scores, gather_scores
+from milopt.evaluation.scores import ReportLike, ScoreTable, gather_scores
 from milopt.name_suggestions import unknown_name_error
 from milopt.table import Table
 
 MEASURES = ("accuracy", "balanced_accuracy", "auc")
 """Measures by which models can be ranked."""
-COMPARED_DIGITS = 9
+RANKED_DECIMALS = 9
 """Number of decimal places to which means are rounded before they are ranked."""
 
 
@@ -83,8 +83,8 @@ class Ranking:
         """Name of the test of the differences: "Nemenyi" or "Bonferroni-Dunn"."""
         return "Nemenyi" if self.control is None else "Bonferroni-Dunn"
 
-    def against_control(self) -> dict[str, float]:
-        """Return the p-value of each other model against the control, multiplied by their number, at most 1.
+    def p_values_against_control(self) -> dict[str, float]:
+        """Return the p-value of each other model against the control, times the number of other models, at most 1.
 
         Raise `ParameterError` if the ranking has no control.
         """
@@ -103,7 +103,7 @@ class Ranking:
                     "model": name,
                     "mean_rank": float(self.ranks[k]),
                     "values": as_plain(self.values[:, k].tolist()),
-                    "p_value": None if self.control in (None, name) else self.against_control()[name],
+                    "p_value": None if self.control in (None, name) else self.p_values_against_control()[name],
                 }
                 for k, name in enumerate(self.models)
             ],
@@ -118,7 +118,7 @@ class Ranking:
     def __str__(self) -> str:
         """Format the ranking as a table, followed by the results of the tests."""
         numeric = (*self.data, "mean rank", "p against control")
-        against = {} if self.control is None else self.against_control()
+        against = {} if self.control is None else self.p_values_against_control()
         rows = tuple(
             (
                 name + (" (control)" if name == self.control else ""),
@@ -192,8 +192,8 @@ def rank(
     check_choice("measure", measure, MEASURES)
     check_open_fraction("alpha", alpha)
     scores = gather_scores(evaluations, measure)
-    # Means of the same numbers in another order differ by rounding, and would not be ties.
-    scores = replace(scores, values=np.round(scores.values, COMPARED_DIGITS))
+    # Rounded, because means of the same numbers in another order are ties, but differ by rounding errors.
+    scores = replace(scores, values=np.round(scores.values, RANKED_DECIMALS))
     if control is not None and not isinstance(control, str):
         raise ParameterError(f"control must be the name of a model, not {control!r}.")
     if control is not None and control not in scores.models:
@@ -242,10 +242,10 @@ def _critical_value(alpha: float, k: int, has_control: bool) -> float:
     return float(stats.studentized_range.isf(alpha, k, np.inf) / math.sqrt(2))
 
 
-def _dunn_p_values(scores: Scores, models: tuple[str, ...], control: str) -> Floats:
+def _dunn_p_values(scores: ScoreTable, models: tuple[str, ...], control: str) -> Floats:
     """Return the matrix of p-values against the control, multiplied by k - 1; NaN for pairs without the control."""
     posthocs = _import_posthocs()
-    pairs = posthocs.posthoc_siegel_friedman(_data_frame(scores)).loc[list(models), list(models)].to_numpy()
+    pairs = posthocs.posthoc_siegel_friedman(_as_data_frame(scores)).loc[list(models), list(models)].to_numpy()
     row, k = models.index(control), len(models)
     result = np.full((k, k), np.nan)
     np.fill_diagonal(result, 1.0)
@@ -253,13 +253,13 @@ def _dunn_p_values(scores: Scores, models: tuple[str, ...], control: str) -> Flo
     return result
 
 
-def _nemenyi_p_values(scores: Scores, models: tuple[str, ...]) -> Floats:
+def _nemenyi_p_values(scores: ScoreTable, models: tuple[str, ...]) -> Floats:
     """Return the p-values of the Nemenyi test for all pairs."""
-    pairs = _import_posthocs().posthoc_nemenyi_friedman(_data_frame(scores)).loc[list(models), list(models)]
+    pairs = _import_posthocs().posthoc_nemenyi_friedman(_as_data_frame(scores)).loc[list(models), list(models)]
     return np.asarray(pairs.to_numpy(), dtype=np.float64)
 
 
-def _data_frame(scores: Scores) -> Any:
+def _as_data_frame(scores: ScoreTable) -> Any:
     """Return the values as a data frame with one column per model."""
     import pandas
 

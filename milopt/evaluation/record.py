@@ -39,7 +39,7 @@ class Fit:
 
     @property
     def is_successful(self) -> bool:
-        """True if the point is certified, or is the best iterate of a cycle."""
+        """True if the point is certified, or is the feasible best iterate of a scheme that ended in a cycle."""
         return status.is_successful(Termination(self.termination), PointStatus(self.point))
 
     @classmethod

@@ -21,54 +21,56 @@ from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, MissingSolverError, ParameterError
 from milopt.evaluation.interrupt import ignore_interrupts
 from milopt.evaluation.record import Failure, Record
-from milopt.evaluation.task import Pool, Task, run_task
+from milopt.evaluation.task import Task, TaskData, run_task
 
 TaskOutcome: TypeAlias = Record | Failure
 Outcomes: TypeAlias = Generator[tuple[int, TaskOutcome], None, None]
-Runner: TypeAlias = Callable[[Sequence[Task], Pool], Outcomes]
+Runner: TypeAlias = Callable[[Sequence[Task], TaskData], Outcomes]
 """Function from tasks to pairs (index of the task, its outcome), in the order in which tasks end."""
 
 MAX_RETRIES = 3
 """Number of times that Dask runs a task again after its worker died."""
-SCHEDULER_TIMEOUT = 10.0
+SCHEDULER_TIMEOUT_SECONDS = 10.0
 """Seconds within which a Dask scheduler must answer."""
-_ADDRESS = re.compile(r"(?:(?P<scheme>tcp|tls|ws|wss|ucx|inproc)://)?(?P<host>[^/\s]+):(?P<port>\d+)|inproc://\S+")
+_SCHEDULER_ADDRESS = re.compile(
+    r"(?:(?P<scheme>tcp|tls|ws|wss|ucx|inproc)://)?(?P<host>[^/\s]+):(?P<port>\d+)|inproc://\S+"
+)
 
 
-def attempt_task(index: int, task: Task, pool: Pool) -> tuple[int, TaskOutcome]:
+def attempt_task(index: int, task: Task, data: TaskData) -> tuple[int, TaskOutcome]:
     """Run a task, and return its index and outcome; an error becomes a `Failure`, so that the other tasks still run."""
     try:
-        return index, run_task(task, pool)
+        return index, run_task(task, data)
     except MiloptError as error:
         return index, task_failure(task, str(error), error.exit_code)
     except Exception as error:
-        # A model of the user may raise any exception.
+        # A model of the user may raise any exception, not only `MiloptError`.
         return index, task_failure(task, _format_exception(error), 1)
 
 
 def task_failure(task: Task, reason: str, exit_code: int) -> Failure:
-    """Return the failure of a task."""
+    """Return the `Failure` of a task."""
     return Failure(task.model, task.repeat, task.fold, reason, exit_code)
 
 
-def run_in_this_process(tasks: Sequence[Task], pool: Pool) -> Outcomes:
+def run_in_this_process(tasks: Sequence[Task], data: TaskData) -> Outcomes:
     """Run the tasks one after the other in this process."""
     for index, task in enumerate(tasks):
-        yield attempt_task(index, task, pool)
+        yield attempt_task(index, task, data)
 
 
-def run_on_workers(n_jobs: int) -> Runner:
+def worker_runner(n_jobs: int) -> Runner:
     """Return a runner that uses `n_jobs` processes of this machine; -1 means one process per core."""
 
-    def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
+    def run_on_workers(tasks: Sequence[Task], data: TaskData) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
         remaining = dict(enumerate(tasks))
         with parallel_config("loky", inner_max_num_threads=1):
-            # loky would also start workers without a task.
+            # Not more processes than tasks: loky would also start processes that have nothing to do.
             workers = n_jobs if n_jobs == -1 else min(n_jobs, len(tasks))
             parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=ignore_interrupts)
-            outcomes = parallel(delayed(attempt_task)(index, task, pool) for index, task in enumerate(tasks))
+            outcomes = parallel(delayed(attempt_task)(index, task, data) for index, task in enumerate(tasks))
         try:
             for index, outcome in outcomes:
                 del remaining[index]
@@ -81,14 +83,14 @@ def run_on_workers(n_jobs: int) -> Runner:
                 )
         finally:
             with warnings.catch_warnings():
-                # joblib warns about running tasks, which is expected after an interrupt.
+                # joblib warns that tasks are still running; after an interrupt, this is expected.
                 warnings.simplefilter("ignore", UserWarning)
                 outcomes.close()
 
-    return runner
+    return run_on_workers
 
 
-def run_on_dask(address: str) -> Runner:
+def dask_runner(address: str) -> Runner:
     """Return a runner on the Dask cluster whose scheduler has this address.
 
     If a worker dies, another one runs its tasks again, at most MAX_RETRIES times.
@@ -101,14 +103,15 @@ def run_on_dask(address: str) -> Runner:
         ) from None
     _check_address(address)
 
-    def runner(tasks: Sequence[Task], pool: Pool) -> Outcomes:
+    def run_on_dask(tasks: Sequence[Task], data: TaskData) -> Outcomes:
         client = _connect(distributed, address)
         try:
             with warnings.catch_warnings():
-                # Large on purpose: as a separate task, the data can be sent again if a worker dies.
+                # Dask warns that the data are large. They are sent as a task of their own, so that Dask can send them
+                # again if a worker dies.
                 warnings.filterwarnings("ignore", message="Sending large graph")
-                bags = pool.bags
-                shared = client.submit(_build_pool, bags.instances, bags.offsets, pool.labels, pure=False)
+                bags = data.bags
+                shared = client.submit(_build_task_data, bags.instances, bags.offsets, data.labels, pure=False)
             futures = {
                 client.submit(attempt_task, index, task, shared, retries=MAX_RETRIES, pure=False): index
                 for index, task in enumerate(tasks)
@@ -123,13 +126,13 @@ def run_on_dask(address: str) -> Runner:
             # Closing the client cancels the tasks that are still waiting.
             client.close()
 
-    return runner
+    return run_on_dask
 
 
 def _connect(distributed: Any, address: str) -> Any:
     """Connect to the Dask scheduler."""
     try:
-        return distributed.Client(address, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
+        return distributed.Client(address, timeout=SCHEDULER_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise _no_scheduler_error(address, type(error).__name__) from error
 
@@ -139,12 +142,12 @@ def _check_address(address: str) -> None:
 
     A Dask client would retry and write to the log instead.
     """
-    match = _ADDRESS.fullmatch(address)
+    match = _SCHEDULER_ADDRESS.fullmatch(address)
     if match is None:
         raise _no_scheduler_error(address, "not an address")
     if match["scheme"] in (None, "tcp", "tls"):
         try:
-            socket.create_connection((match["host"].strip("[]"), int(match["port"])), SCHEDULER_TIMEOUT).close()
+            socket.create_connection((match["host"].strip("[]"), int(match["port"])), SCHEDULER_TIMEOUT_SECONDS).close()
         except (OSError, OverflowError) as error:
             raise _no_scheduler_error(address, type(error).__name__) from error
 
@@ -157,13 +160,13 @@ def _no_scheduler_error(address: str, reason: str) -> ParameterError:
     )
 
 
-def _build_pool(instances: Any, offsets: Any, labels: np.ndarray[Any, Any]) -> Pool:
-    """Build the pool of bags on a worker."""
-    return Pool(Bags(instances, offsets), labels)
+def _build_task_data(instances: Any, offsets: Any, labels: np.ndarray[Any, Any]) -> TaskData:
+    """Build the data of the tasks on a worker."""
+    return TaskData(Bags(instances, offsets), labels)
 
 
 def _format_exception(error: BaseException | None) -> str:
-    """Return an exception as a sentence with the line that raised it."""
+    """Return an exception as a sentence that names the file and the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}".rstrip(".: ") + f"{location}."

@@ -1,4 +1,4 @@
-"""Table of one value per data set and model, from evaluations that all use the same splits."""
+"""Table of one value per data set and model, from evaluations that all use the same splits of a data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ReportLike: TypeAlias = EvaluationReport | Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreTable:
     """Values of a measure, one row per data set and one column per model."""
 
     data: tuple[str, ...]
@@ -27,7 +27,7 @@ class Scores:
     values: Floats
 
 
-def gather_scores(evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]], measure: str) -> Scores:
+def gather_scores(evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]], measure: str) -> ScoreTable:
     """Return the value of `measure` for every model on every data set.
 
     A mapping renames models: each of its evaluations has one model, which gets the key as its name. Raise
@@ -69,13 +69,13 @@ def gather_scores(evaluations: Sequence[ReportLike] | Mapping[str, Sequence[Repo
     if missing:
         raise ParameterError(f"{missing[0][1]} was not evaluated on {missing[0][0]}: every model needs every data set.")
     table = np.array([[values[data, model] for model in models] for data in sets]).reshape(len(sets), len(models))
-    return Scores(sets, models, table)
+    return ScoreTable(sets, models, table)
 
 
 def _named_reports(
     evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]],
 ) -> Iterator[tuple[str | None, Mapping[str, object]]]:
-    """Yield the name and the JSON data of each evaluation: the key of the mapping, or None if it is not a mapping."""
+    """Yield the name and the JSON data of each evaluation: the key of the mapping, or None without a mapping."""
     lists = evaluations.values() if isinstance(evaluations, Mapping) else [evaluations]
     if not all(isinstance(several, Iterable) for several in lists):
         raise ParameterError("Only evaluations can be ranked: give a list of evaluations, or one such list per name.")

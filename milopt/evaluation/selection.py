@@ -24,7 +24,7 @@ from milopt.arrays import Floats, Index
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
-from milopt.evaluation.protocol import Labels, derived_seed
+from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import format_settings
 
@@ -32,7 +32,7 @@ INNER_FOLDS = 5
 """Maximum number of inner folds."""
 
 Settings = Mapping[str, object]
-Labelled = tuple[Bags, Labels]
+LabelledBags = tuple[Bags, Labels]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def grid_combinations(grid: Mapping[str, Sequence[object]]) -> list[dict[str, ob
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
-def select(
+def select_candidate(
     model: type[BagClassifier],
     base: Settings,
     grid: Sequence[Settings],
@@ -66,7 +66,8 @@ def select(
     if len(grid) == 1:
         return GridSelection((Candidate(format_settings(grid[0]), None, 0, None),), (), 0)
     trials = [Trial(settings) for settings in grid]
-    # Fold by fold, so that kernel values and other results for the same bags are computed once for all candidates.
+    # The outer loop is over folds, so that kernel values and other results for the same bags are computed once for all
+    # candidates.
     for fold, (train, held_out) in enumerate(_inner_folds(labels, seed, repeats)):
         known, unseen = (bags[train], labels[train]), (bags[held_out], labels[held_out])
         for index, trial in enumerate(trials):
@@ -97,7 +98,9 @@ class Trial:
     reason: str = ""
     fits: list[Fit] = field(default_factory=list)
 
-    def fit(self, model: BagClassifier, known: Labelled, unseen: Labelled, candidate_and_fold: tuple[int, int]) -> None:
+    def fit(
+        self, model: BagClassifier, known: LabelledBags, unseen: LabelledBags, candidate_and_fold: tuple[int, int]
+    ) -> None:
         """Fit the model to the training bags of a fold, and add its correct predictions and clarities on held-out bags.
 
         `known` has the training bags and labels, `unseen` those held out. If the fit fails, only `reason` is set.
@@ -156,6 +159,6 @@ def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Inde
             "hyper-parameters needs two: fix the hyper-parameters instead."
         )
     for repeat in range(repeats):
-        repeat_seed = derived_seed(seed, repeat) if repeat else seed
+        repeat_seed = derive_seed(seed, repeat) if repeat else seed
         divider = StratifiedKFold(min(INNER_FOLDS, smallest_count), shuffle=True, random_state=repeat_seed)
         yield from divider.split(np.zeros(labels.size), labels)

@@ -16,7 +16,7 @@ from typing import Any
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.evaluation.record import Record
 from milopt.evaluation.task import Task
-from milopt.files import remove_leftovers, replace_atomically
+from milopt.files import remove_stale_temporary_files, replace_atomically
 
 
 class Store:
@@ -32,11 +32,11 @@ class Store:
                 file.flush()
         except OSError as error:
             raise self._write_error(error) from error
-        remove_leftovers(self.folder)
+        remove_stale_temporary_files(self.folder)
 
     def load(self, task: Task) -> Record | None:
         """Load the record of a finished task; None if the file is missing or, with a warning, if it is invalid."""
-        file = self._file(task)
+        file = self._path(task)
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             if content["task"] == task.content and content["sha256"] == _checksum(content["task"], content["record"]):
@@ -57,7 +57,7 @@ class Store:
         content = {"task": task.content, "record": plain, "sha256": _checksum(task.content, plain)}
         text = json.dumps(content, indent=1, allow_nan=False)
         try:
-            replace_atomically(self._file(task), lambda beside: beside.write_text(text, encoding="utf-8"))
+            replace_atomically(self._path(task), lambda beside: beside.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise self._write_error(error) from error
 
@@ -65,7 +65,7 @@ class Store:
         """Return the error for a directory that cannot be written to."""
         return ParameterError(f"The results cannot be stored in {self.folder}: {error.strerror}.")
 
-    def _file(self, task: Task) -> Path:
+    def _path(self, task: Task) -> Path:
         """Return the path of the file of a task."""
         return self.folder / f"{task.key}.json"
 

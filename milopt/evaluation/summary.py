@@ -57,11 +57,11 @@ class ModelSummary:
             solver=solver,
             solvers=tuple(sorted({fit.solver for fit in fits})),
             protocol=protocol,
-            accuracy=_mean(records, "accuracy"),
+            accuracy=_mean_over_repeats(records, "accuracy"),
             standard_error=stdev(values) / math.sqrt(len(values)) if over else None,
             error_over=over,
-            balanced_accuracy=_mean(records, "balanced_accuracy"),
-            auc=_mean(records, "auc"),
+            balanced_accuracy=_mean_over_repeats(records, "balanced_accuracy"),
+            auc=_mean_over_repeats(records, "auc"),
             seconds=math.fsum(record.seconds for record in records),
             tasks=len(records),
             expected=expected,
@@ -100,7 +100,7 @@ class EvaluationReport:
     def exit_code(self) -> int:
         """Exit code: 130 after Ctrl-C; else that of the first failure; else 3 if the last fit of a task failed; else 0.
 
-        A last fit fails if its point is neither certified nor the best iterate of a cycle.
+        The last fit of a task fails if its point is neither certified nor the feasible best iterate of a cycle.
         """
         if self.interrupted:
             return 130
@@ -126,7 +126,7 @@ class EvaluationReport:
         """Format the report as a table, followed by remarks."""
         numeric = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
         header = ("model", "solver", *numeric)
-        rows = tuple(_cells(row) for row in self.table)
+        rows = tuple(_format_cells(row) for row in self.table)
         title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive_class_text()}"
         lines = [str(Table(title, header, rows, frozenset(numeric)))]
         spread = {row.error_over: row for row in self.table if row.error_over}
@@ -146,7 +146,7 @@ class EvaluationReport:
         return "\n".join(lines)
 
 
-def _cells(row: ModelSummary) -> tuple[str, ...]:
+def _format_cells(row: ModelSummary) -> tuple[str, ...]:
     """Return the cells of one row of the table."""
     used = [name for name in row.solvers if name != row.solver]
     spread = "" if row.standard_error is None else f" ± {row.standard_error:.3f}"
@@ -211,7 +211,7 @@ def _values_by_repeat(records: Iterable[Record], measure: str) -> dict[int, list
     return values
 
 
-def _mean(records: Sequence[Record], measure: str) -> float | None:
+def _mean_over_repeats(records: Sequence[Record], measure: str) -> float | None:
     """Return the mean of a measure over the folds of each repeat, then over the repeats; None without values."""
     repeats = _values_by_repeat(records, measure)
     return fmean(map(fmean, repeats.values())) if repeats else None

@@ -1,4 +1,4 @@
-"""Tasks: one model on one split. The result only depends on the task's data, not on the process that runs it."""
+"""Tasks of an evaluation: one model on one split. The result of a task does not depend on the process that runs it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
-from milopt.evaluation.one_thread import one_thread
-from milopt.evaluation.protocol import Labels, derived_seed
+from milopt.evaluation.one_thread import limit_to_one_thread
+from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Fit, Label, Record
-from milopt.evaluation.selection import configure_model, grid_combinations, select
-from milopt.model_registry import given_model, origin_of, parse_grid, parse_settings
+from milopt.evaluation.selection import configure_model, grid_combinations, select_candidate
+from milopt.model_registry import identify_code, parse_grid, parse_settings, resolve_model
 from milopt.model_registry.settings import fields_of
 
 
 @dataclass(frozen=True)
-class Pool:
-    """All bags of a data set with their labels: the training part, then the official test part if there is one."""
+class TaskData:
+    """All bags of a data set with their labels, to which the indices in tasks refer.
+
+    The bags of the official test part, if there is one, come last.
+    """
 
     bags: Bags
     labels: Labels
@@ -80,31 +83,31 @@ class Task:
         return hashlib.sha256(json.dumps(self.content, sort_keys=True).encode()).hexdigest()
 
 
-def run_task(task: Task, pool: Pool) -> Record:
+def run_task(task: Task, data: TaskData) -> Record:
     """Select hyper-parameters in the training part, fit the model there, and predict the labels of the test part.
 
-    `pool` has all bags of the data set; the indices in `task` refer to it.
+    `data` has all bags of the data set; the indices in `task` refer to it.
     """
     start = perf_counter()
     model = _load_model_class(task)
     base = {"solver": task.solver, **parse_settings(model, task.settings)}
     if "random_state" in fields_of(model):
-        base.setdefault("random_state", derived_seed(task.seed, task.repeat, task.fold))
+        base.setdefault("random_state", derive_seed(task.seed, task.repeat, task.fold))
     grid = grid_combinations(parse_grid(model, task.grid))
     train, test = np.array(task.train), np.array(task.test)
-    with one_thread(), result_cache(), warnings.catch_warnings():
-        # The record states how each fit ended.
+    with limit_to_one_thread(), result_cache(), warnings.catch_warnings():
+        # The warnings of the fits are not needed, because the record states how each fit ended.
         warnings.simplefilter("ignore", MiloptWarning)
         # The training part is extracted first, so that no fit can use a test bag.
-        bags, labels = pool.bags[train], pool.labels[train]
-        inner_seed = derived_seed(task.seed, task.repeat, task.fold, 1)
-        selection = select(model, base, grid, bags, labels, inner_seed, task.inner_repeats)
+        bags, labels = data.bags[train], data.labels[train]
+        inner_seed = derive_seed(task.seed, task.repeat, task.fold, 1)
+        selection = select_candidate(model, base, grid, bags, labels, inner_seed, task.inner_repeats)
         fitted = configure_model(model, base, grid[selection.chosen]).fit(bags, labels)
-        # One bag at a time, so that a score does not depend on the other test bags, not even by rounding.
-        test_bags = [pool.bags[index : index + 1] for index in task.test]
+        # Score one bag at a time, so that a score does not depend on the other test bags, not even by rounding.
+        test_bags = [data.bags[index : index + 1] for index in task.test]
         scores = np.concatenate([fitted.decision_function(bag) for bag in test_bags])
         predicted = fitted.labels(scores)
-    accuracy, balanced, auc = _test_measures(pool.labels[test], predicted, scores, fitted.classes_)
+    accuracy, balanced, auc = _test_measures(data.labels[test], predicted, scores, fitted.classes_)
     return Record(
         model=task.model,
         repeat=task.repeat,
@@ -126,8 +129,8 @@ def run_task(task: Task, pool: Pool) -> Record:
 
 def _load_model_class(task: Task) -> type[BagClassifier]:
     """Return the model class of a task, after checking that its code is the code for which the task was created."""
-    model = given_model(task.model)
-    origin, version = origin_of(task.model), milopt.__version__
+    model = resolve_model(task.model)
+    origin, version = identify_code(task.model), milopt.__version__
     if origin != task.origin or version != task.version:
         current, expected = f"{origin}, milopt {version}", f"{task.origin}, milopt {task.version}"
         raise DeclarationError(

@@ -8,7 +8,7 @@ from milopt.arrays import Vector
 from milopt.compilation.entry_sides import OBJECTIVE, AtomSides
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.lowering_attempt import count_evaluated_points
-from milopt.compilation.sides import sides
+from milopt.compilation.sides import atom_sides
 from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
@@ -93,7 +93,7 @@ def atom_table(program: Program) -> Table:
 
     A bag maximum may be used on both sides; its row states the number of bags per side.
     """
-    selections = [side for side in sides(program) if isinstance(side.atom, SelectionAtom)]
+    selections = [side for side in atom_sides(program) if isinstance(side.atom, SelectionAtom)]
     rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in selections]
     places = [(OBJECTIVE, program.minimized_objective(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.compilation.bridges.quadratic_to_cone import factor
+from milopt.compilation.bridges.quadratic_to_cone import square_root
 from milopt.compilation.standard_form import StandardForm
 from milopt.inspection.preamble import as_one_line, preamble_lines
 
@@ -126,7 +126,7 @@ def _variable_cones(form: StandardForm) -> list[tuple[str, int]]:
 
 def _epigraph_rows(form: StandardForm) -> _ConeRows:
     """Return the rows (t, 1, B x) with P = B'B, where t is a new column after the last column of the form."""
-    root = factor(form.P)
+    root = square_root(form.P)
     head = sp.csr_array(([1.0], ([0], [form.n])), shape=(2, form.n + 1))
     tail = sp.hstack([root, sp.csr_array((root.shape[0], 1))])
     offset = np.zeros(2 + root.shape[0])

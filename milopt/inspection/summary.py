@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from html import escape
 
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
-from milopt.compilation.kind import kind, may_be_nonzero, step_kind
+from milopt.compilation.kind import convex_step_kind, may_be_nonzero, program_kind
 from milopt.compilation.lowering_attempt import try_lower
-from milopt.compilation.program_curvature import describe_curvature, program_curvature
+from milopt.compilation.program_curvature import judge_program_convexity, nonconvexity_reason
 from milopt.cones import CONES
 from milopt.declaration.programs.expression import describe_terms
 from milopt.declaration.programs.program import Program
@@ -86,7 +86,7 @@ def summarise(program: Program) -> Summary:
         warnings += [entry.warning() for entry in ranges if entry.is_wide]
     elif low.reason not in warnings:
         warnings.append(f"Sizes and ranges are not available: {low.reason.rstrip('.')}.")
-    curvature = describe_curvature(program_curvature(program))
+    curvature = nonconvexity_reason(judge_program_convexity(program))
     if curvature:
         warnings.append(curvature)
     verb = "maximise" if program.maximizes else "minimise"
@@ -145,5 +145,5 @@ def _describe_objective(program: Program) -> str:
 
 def _describe_kind(program: Program) -> str:
     """Return the kind of the program as text; for a DC program, with the kind of its convex steps."""
-    word = kind(program)
-    return f"DC (each convex step is of kind {step_kind(program)})" if word == "DC" else word
+    word = program_kind(program)
+    return f"DC (each convex step is of kind {convex_step_kind(program)})" if word == "DC" else word

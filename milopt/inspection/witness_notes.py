@@ -6,10 +6,10 @@ The witness of a bag is the instance whose value replaces the maximum over the b
 from __future__ import annotations
 
 from milopt.arrays import Index
-from milopt.compilation.compile_program import WitnessChoice, chosen_witnesses
+from milopt.compilation.compile_program import WitnessChoice, witness_minorants
 from milopt.compilation.entry_sides import OBJECTIVE
 from milopt.compilation.minorant import StandIn
-from milopt.compilation.sides import sides
+from milopt.compilation.sides import atom_sides
 from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.program import Program
 
@@ -19,8 +19,8 @@ LINE_CHARACTERS = 100
 
 def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]:
     """Return comment lines about the witnesses; none for a convex program."""
-    chosen, lines = chosen_witnesses(program, witnesses), list[str]()
-    for side in sides(program):
+    chosen, lines = witness_minorants(program, witnesses), list[str]()
+    for side in atom_sides(program):
         if side.witness.size:
             place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
             maxima = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"

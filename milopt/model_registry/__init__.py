@@ -3,11 +3,11 @@
 from milopt.model_registry.lookup import (
     check_model,
     get_model,
-    given_model,
+    identify_code,
     model_names,
     name_of,
-    origin_of,
     portable_name,
+    resolve_model,
     set_given_model,
 )
 from milopt.model_registry.settings import format_grid, format_settings, parse_grid, parse_settings
@@ -19,13 +19,13 @@ __all__ = [
     "format_settings",
     "format_value",
     "get_model",
-    "given_model",
+    "identify_code",
     "model_names",
     "name_of",
-    "origin_of",
     "parse_grid",
     "parse_settings",
     "parse_value",
     "portable_name",
+    "resolve_model",
     "set_given_model",
 ]

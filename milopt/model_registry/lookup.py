@@ -1,7 +1,7 @@
 """Lookup of model classes by name: registered models (entry points `milopt.models`), and classes in files of users.
 
-A name can be sent to another process, which is not possible for a class in a file of a user. `origin_of` identifies the
-code behind a name, so that processes can check that they use the same code.
+A name can be sent to another process, which is not possible for a class in a file of a user. `identify_code` identifies
+the code behind a name, so that processes can check that they use the same code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def model_names() -> tuple[str, ...]:
 def get_model(name: str) -> type[BagClassifier]:
     """Return the model class of a registered name, or of `path/file.py:Class`, a class in a file of the user."""
     cls = check_model(registry.model_class(name), name)
-    if _is_file(name):
+    if _names_class_in_file(name):
         _NAMES_OF_FILE_CLASSES[cls] = name
     return cls
 
@@ -50,14 +50,14 @@ def check_model(cls: type, name: str) -> type[BagClassifier]:
 
 
 def set_given_model(name: str, cls: type[BagClassifier] | None) -> None:
-    """Set the class that `given_model` returns for a name; None restores the lookup by name."""
+    """Set the class that `resolve_model` returns for a name; None restores the lookup by name."""
     if cls is not None:
         _GIVEN_MODELS[portable_name(name)] = cls
     else:
         _GIVEN_MODELS.pop(portable_name(name), None)
 
 
-def given_model(name: str) -> type[BagClassifier]:
+def resolve_model(name: str) -> type[BagClassifier]:
     """Return the class that the user gave for a name in this process, or else the class found by the name."""
     return _GIVEN_MODELS.get(portable_name(name)) or get_model(name)
 
@@ -74,25 +74,25 @@ def name_of(cls: type) -> str:
         return entry.name
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    if file is None or not _is_file(f"{file}:") or not Path(file).is_file() or "." in cls.__qualname__:
+    if file is None or not _names_class_in_file(f"{file}:") or not Path(file).is_file() or "." in cls.__qualname__:
         raise DeclarationError(f"{cls.__name__} has no name: define it at the top level of a file, or register it.")
     return f"{file}:{cls.__qualname__}"
 
 
 def portable_name(name: str) -> str:
     """Return a name that other processes on this machine understand, with the full path of a file."""
-    if not _is_file(name):
+    if not _names_class_in_file(name):
         return name
     path, _, within = name.rpartition(":")
     return f"{Path(path).expanduser().resolve()}:{within}"
 
 
-def origin_of(name: str) -> str:
-    """Describe the code behind a name: the digest of its source file, and for registered models also the package.
+def identify_code(name: str) -> str:
+    """Return a text that identifies the code of a model: its name and the digest of its source file.
 
-    The package is named with its version.
+    For registered models, the text also contains the name and the version of the package.
     """
-    if _is_file(name):
+    if _names_class_in_file(name):
         path, _, within = name.rpartition(":")
         return f"{within} of a file with sha256 {sha256(Path(path).expanduser().read_bytes()).hexdigest()}"
     entries = [entry for entry in _entry_points_by_class().values() if entry.name == name]
@@ -103,7 +103,7 @@ def origin_of(name: str) -> str:
     return f"{name} of {package}{_source_digest(get_model(name))}"
 
 
-def _is_file(name: str) -> bool:
+def _names_class_in_file(name: str) -> bool:
     """Return True if a name has the form `path/file.py:Class`."""
     return name.rpartition(":")[0].endswith(".py")
 

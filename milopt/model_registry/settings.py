@@ -9,7 +9,7 @@ from milopt.declaration.kernels.kernel import Kernel, as_kernel
 from milopt.errors import ParameterError
 from milopt.estimator.fields import annotation_of
 from milopt.model_registry.lookup import name_of
-from milopt.model_registry.values import KERNELS, format_part, format_value, parse_value, parse_values
+from milopt.model_registry.values import KERNELS, format_nested_value, format_value, parse_value, parse_values
 from milopt.name_suggestions import quote, unknown_name_error
 
 
@@ -38,7 +38,7 @@ def format_settings(settings: Mapping[str, object]) -> tuple[str, ...]:
 
 def format_grid(grid: Mapping[str, Iterable[object]]) -> tuple[str, ...]:
     """Return candidates by hyper-parameter as texts `name=first,second`, which `parse_grid` reads."""
-    return tuple(f"{name}={','.join(map(format_part, values))}" for name, values in grid.items())
+    return tuple(f"{name}={','.join(map(format_nested_value, values))}" for name, values in grid.items())
 
 
 def fields_of(cls: type) -> dict[str, object]:

@@ -39,7 +39,7 @@ _CONSTRUCTORS: Mapping[str, type] = {**KERNELS, "options": Options}
 """Classes that a text may construct, by their names in texts."""
 _WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}
 """Values of the words that are not strings."""
-_MAX_LENGTH = 2000
+_MAX_TEXT_LENGTH = 2000
 """Maximum number of characters of a text."""
 _OPENING_CHARACTERS = ("(", "[", "{", '"', "'")
 """First characters of collections and quoted strings."""
@@ -54,7 +54,7 @@ def parse_value(text: str) -> object:
 
     Raise `ParameterError` if brackets or quotes do not match.
     """
-    stripped = _strip(text)
+    stripped = _strip_and_check_length(text)
     try:
         return _evaluate(_parse_syntax(stripped))
     except _NotAValueError:
@@ -66,7 +66,7 @@ def parse_value(text: str) -> object:
 
 def parse_values(text: str) -> list[tuple[object, str]]:
     """Return the values in a text that are separated by commas, as pairs (value, its text)."""
-    stripped = _strip(text)
+    stripped = _strip_and_check_length(text)
     if not stripped:
         return []
     whole = f"({stripped},)"
@@ -88,9 +88,9 @@ def format_value(value: object) -> str:
     if isinstance(value, str):
         return _format_text(value)
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(format_part, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(format_nested_value, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Mapping):
-        pairs = (f"{format_part(key)}: {format_part(entry)}" for key, entry in value.items())
+        pairs = (f"{format_nested_value(key)}: {format_nested_value(entry)}" for key, entry in value.items())
         return f"{{{', '.join(pairs)}}}"
     for name, constructor in _CONSTRUCTORS.items():
         if type(value) is constructor:
@@ -100,7 +100,7 @@ def format_value(value: object) -> str:
     )
 
 
-def format_part(value: object) -> str:
+def format_nested_value(value: object) -> str:
     """Return the text of a value inside a collection: strings are quoted, except words and ratios such as 4/median."""
     if not isinstance(value, str):
         return format_value(value)
@@ -111,11 +111,11 @@ def format_part(value: object) -> str:
     return str(value) if is_plain else repr(str(value))
 
 
-def _strip(text: str) -> str:
+def _strip_and_check_length(text: str) -> str:
     """Remove surrounding spaces; raise `ParameterError` if the text is too long."""
     stripped = text.strip()
-    if len(stripped) > _MAX_LENGTH:
-        raise ParameterError(f"A value of {len(stripped)} characters is too long: at most {_MAX_LENGTH} are read.")
+    if len(stripped) > _MAX_TEXT_LENGTH:
+        raise ParameterError(f"A value of {len(stripped)} characters is too long: at most {_MAX_TEXT_LENGTH} are read.")
     return stripped
 
 
@@ -138,8 +138,8 @@ def _format_call(name: str, value: object) -> str:
     default = type(value)()
     arguments = [field.name for field in fields(_CONSTRUCTORS[name])]
     given = [argument for argument in arguments if getattr(value, argument) != getattr(default, argument)]
-    inside = ", ".join(f"{argument}={format_part(getattr(value, argument))}" for argument in given)
-    # The name of a kernel is sufficient; other constructors need parentheses, or they would be strings.
+    inside = ", ".join(f"{argument}={format_nested_value(getattr(value, argument))}" for argument in given)
+    # The name of a kernel is sufficient. The name of another class without parentheses would be read as a string.
     return f"{name}({inside})" if inside or name not in KERNELS else name
 
 
@@ -175,7 +175,7 @@ def _evaluate(node: ast.expr) -> object:
             raise _NotAValueError
         return dict(zip(keys, map(_evaluate, node.values), strict=True))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.casefold() in _CONSTRUCTORS:
-        return _construct(node.func.id.casefold(), node)
+        return _call_constructor(node.func.id.casefold(), node)
     raise _NotAValueError
 
 
@@ -199,7 +199,7 @@ def _evaluate_ratio(node: ast.BinOp) -> str:
     return f"{left.value!r}/{right.id}"
 
 
-def _construct(name: str, call: ast.Call) -> object:
+def _call_constructor(name: str, call: ast.Call) -> object:
     """Construct a kernel or options from arguments given by name or in order."""
     constructor = cast(Callable[..., object], _CONSTRUCTORS[name])
     known = [field.name for field in fields(_CONSTRUCTORS[name])]

@@ -210,7 +210,7 @@ def certify(
     """
     norms = _function_norms(point, evaluation)
     violations, scale = _violations(form, point.x, evaluation, norms)
-    scaled_bound, bound_violation = form.bounds.violation(point.x)
+    scaled_bound, bound_violation = form.bounds.largest_violations(point.x)
     primal = max(_largest_ratio(violations, scale), scaled_bound)
     violation = max(_max_abs(violations), bound_violation)
     objective = evaluation.objective
@@ -251,7 +251,7 @@ def certify_integer(
     """
     x, objective = point.x, evaluation.objective
     violations, scale = _violations(form, x, evaluation, _function_norms(point, evaluation))
-    scaled_bound, bound_violation = form.bounds.violation(x)
+    scaled_bound, bound_violation = form.bounds.largest_violations(x)
     fraction = _max_abs((x - np.round(x))[form.integer])
     primal = max(_largest_ratio(violations, scale), scaled_bound, fraction)
     violation = max(_max_abs(violations), bound_violation, fraction)
@@ -350,7 +350,8 @@ class _ObjectiveGradient:
                 sizes = sizes if cancelling is None else np.maximum(sizes, cancelling)
                 share = DATA_NOISE_SHARE if self._linear_sizes[k] > DATA_THRESHOLD * self._largest else NOISE_SHARE
                 dual = max(
-                    dual, function_residuals[-1] / (space.term_size(sizes) + share * self._largest + ABSOLUTE_SCALE)
+                    dual,
+                    function_residuals[-1] / (space.summed_term_norms(sizes) + share * self._largest + ABSOLUTE_SCALE),
                 )
                 effect += function_residuals[-1] * self._norms[k]
         cone_residual, cone_effect = _dual_cone_residual(form, z, function_residuals, evaluation)

@@ -69,7 +69,9 @@ def find_contradiction(
         return None
     for space, E, others in zip(spaces, relaxed.rows.E, sizes_of_terms.points, strict=True):
         own = transpose(absolute(E)) @ np.abs(y)
-        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.term_size(own if others is None else own + others):
+        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.summed_term_norms(
+            own if others is None else own + others
+        ):
             return None
     terms = np.concatenate([relaxed.rows.g * y, combination * np.where(is_bounded, side, 0.0)])
     return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_MARGIN * np.abs(terms).sum() else None
@@ -93,7 +95,7 @@ def _add_norm_minorants(
     with respect to its function that the other rows leave.
     """
     for atom, flat in minorants.items():
-        place = None if atom.function is None else lowering.affine.place_of(atom.function)
+        place = None if atom.function is None else lowering.affine.free_function_index(atom.function)
         if place is None or not isinstance(atom, RadialAtom):
             continue
         relaxed, y, _ = _relax(lowering, duals, minorants)

@@ -94,4 +94,4 @@ def _certify_with_threshold(
 
 def _is_free_function(lowering: Lowering, atom: Atom) -> bool:
     """Return True if an atom is applied to a whole function (such as its norm) that has no dictionary."""
-    return atom.function is not None and lowering.affine.place_of(atom.function) is not None
+    return atom.function is not None and lowering.affine.free_function_index(atom.function) is not None

@@ -78,7 +78,7 @@ class _StepValues:
         for leaf, coefficient in expression.terms:
             if isinstance(leaf, Atom):
                 part = self._atom(leaf, coefficient, BELOW)
-                is_open = self._lowering.other_side.is_open(leaf)
+                is_open = self._lowering.other_side.open_entries(leaf)
                 if is_open.any():
                     below = self._lowering.other_side.split_by_side(leaf, coefficient, BELOW).below
                     left_out = is_open[below.indices] & (below.data != 0)
@@ -96,7 +96,7 @@ class _StepValues:
         expression = self._lowering.program.minimized_objective()
         atoms = [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]
         streamed = any(atom.is_quadratic and atom.function is None and should_stream(atom) for atom in atoms)
-        open_ = any(self._lowering.other_side.is_open(atom).any() for atom in atoms)
+        open_ = any(self._lowering.other_side.open_entries(atom).any() for atom in atoms)
         if not atoms or streamed or open_:
             return None
         total = float(expression.constant[0])

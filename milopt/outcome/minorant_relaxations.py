@@ -107,7 +107,7 @@ class MinorantRelaxations:
     def _place(self, atom: Atom) -> int:
         """Return the index of the atom's function among the spaces of the form."""
         assert atom.function is not None
-        place = self._lowering.affine.place_of(atom.function)
+        place = self._lowering.affine.free_function_index(atom.function)
         assert place is not None
         return place
 

@@ -121,7 +121,7 @@ def _multiplier_minorant(
         known = heights[at.run_of_entry] > tiny
         return nearest_minorant(atom, np.where(known, slopes / np.where(known, heights[at.run_of_entry], 1.0), own))
     assert isinstance(atom, RadialAtom)
-    if lowering.affine.place_of(function) is not None:
+    if lowering.affine.free_function_index(function) is not None:
         return Minorant(row_vector(np.zeros(0)), -atom.profile_conjugate(np.zeros(1))[1])
     e = values.function_values(function)
     radius = float(np.linalg.norm(e))

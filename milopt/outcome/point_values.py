@@ -63,7 +63,7 @@ class LeafValues:
             return leaf.current_value()
         if isinstance(leaf, Variable):
             return self._point.x[self._lowering.affine.columns_of(leaf)]
-        rows, _ = self._lowering.affine.split(leaf)
+        rows, _ = self._lowering.affine.separate_atoms(leaf)
         return rows.value(self._point.x[: rows.A.shape[1]], self._evaluations)
 
     def atom(self, atom: Atom) -> Vector:
@@ -79,7 +79,7 @@ class LeafValues:
         if function is None:
             return tangent(atom, self.argument(atom))
         assert isinstance(atom, RadialAtom)
-        place = self._lowering.affine.place_of(function)
+        place = self._lowering.affine.free_function_index(function)
         direction = self.function_values(function) if place is None else self._point.coefficients[place]
         radius = np.sqrt(np.array([self._norm_squared(function)]))
         slope, value = float(atom.profile_slope(radius)[0]), atom.profile(radius)
@@ -91,7 +91,7 @@ class LeafValues:
         It consists of the values of f at all its points. For a function with a dictionary and coefficients a, it is B
         a, where B is a matrix with ||B a|| = ||f||.
         """
-        place = self._lowering.affine.place_of(function)
+        place = self._lowering.affine.free_function_index(function)
         if place is not None:
             return self._evaluations[place]
         rows = self._lowering.affine.dictionary_rows(function)
@@ -99,7 +99,7 @@ class LeafValues:
 
     def _norm_squared(self, function: Function) -> float:
         """Return ||f||^2, at least 0."""
-        place = self._lowering.affine.place_of(function)
+        place = self._lowering.affine.free_function_index(function)
         if place is None:
             square = self._lowering.affine.dictionary_square(function, 1.0)
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)

@@ -20,7 +20,7 @@ from milopt.errors import (
     SolverError,
     UnsupportedError,
 )
-from milopt.jit_time import jit_seconds, working_seconds
+from milopt.jit_time import jit_seconds, seconds_without_jit
 from milopt.outcome.result import Attempt, Result, Seconds
 from milopt.schemes.automatic import supporting_solvers
 from milopt.schemes.direct import Direct
@@ -119,10 +119,10 @@ class Attempts:
         """
         solvers = supporting_solvers(checker, self._options, after)
         while True:
-            began = working_seconds()
+            began = seconds_without_jit()
             with deadline(self._clock.left()):
                 solver = next(solvers, None)
-            self._clock.work.build += working_seconds() - began
+            self._clock.work.build += seconds_without_jit() - began
             if solver is None:
                 return
             yield solver

@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 
 from milopt.compilation.minorant import Selections, one_hot_minorants
-from milopt.compilation.sides import sides
+from milopt.compilation.sides import atom_sides
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.outcome.outcome import Outcome
@@ -70,7 +70,7 @@ class BranchAndBound:
         self.max_nodes = max_nodes
         self._sign = -1.0 if session.program.maximizes else 1.0
         self._needed = {atom: np.zeros(len(atom.segments), dtype=bool) for atom in atoms}
-        for side in sides(session.program):
+        for side in atom_sides(session.program):
             if isinstance(side.atom, SelectionAtom) and side.atom in self._needed:
                 self._needed[side.atom][side.witness] = True
         self._tried_selections: set[bytes] = set()

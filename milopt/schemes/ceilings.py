@@ -14,9 +14,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.compilation.arguments import argument_directions, has_affine_argument, inner_sides
+from milopt.compilation.arguments import argument_directions, expression_sides, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE, OBJECTIVE, signs_of
-from milopt.compilation.sides import sides
+from milopt.compilation.sides import atom_sides
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.expression import Constraint, Expression, as_expression
@@ -44,7 +44,7 @@ def ceilings(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
 ) -> dict[Atom, Vector]:
     """Return, for each maximum that needs a witness in the objective, an upper bound per bag; inf if none is proved."""
-    needed = {side.atom: side.witness for side in sides(program) if side.where == OBJECTIVE and side.witness.size}
+    needed = {side.atom: side.witness for side in atom_sides(program) if side.where == OBJECTIVE and side.witness.size}
     tops: dict[Atom, Vector] = {}
     for atom in atoms:
         if atom in needed:
@@ -155,5 +155,5 @@ def witness_rows(constraint: Constraint) -> npt.NDArray[np.bool_]:
 def has_other_side_inside(atom: Atom) -> bool:
     """Return True if an atom, used on its convex side, has an atom inside that is then on its non-convex side."""
     return not has_affine_argument(atom) and any(
-        side.witness.size for side in inner_sides("", atom.argument, argument_directions(atom, ABOVE))
+        side.witness.size for side in expression_sides("", atom.argument, argument_directions(atom, ABOVE))
     )

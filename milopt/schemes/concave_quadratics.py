@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.compilation.arguments import has_affine_argument, keeps_quadratic
+from milopt.compilation.arguments import has_affine_argument, stays_quadratic
 from milopt.compilation.compile_program import compile_form
-from milopt.compilation.curvature import curvature
+from milopt.compilation.curvature import judge_convexity
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.streamed_squares import should_stream
 from milopt.declaration.atoms.atom import Atom, Weight
@@ -54,7 +54,7 @@ def split_concave_quadratics(program: Program) -> Program:
 
 def _is_concave_quadratic(leaf: Leaf, coefficient: Coefficient) -> bool:
     """Return True for a quadratic term of an objective that can be split and is not convex by itself."""
-    if not isinstance(leaf, Atom) or not has_affine_argument(leaf) or not keeps_quadratic(leaf, coefficient):
+    if not isinstance(leaf, Atom) or not has_affine_argument(leaf) or not stays_quadratic(leaf, coefficient):
         return False
     weights = _as_dense_vector(coefficient)
     if leaf.function is not None:
@@ -80,12 +80,12 @@ def _is_sum_convex(program: Program) -> bool:
                 total = total + leaf.sum()
     squares.minimize(total)
     form = Lowering(squares).form()
-    return curvature(form, compile_form(form, "primal", np.arange(form.rows.count)).form).convex
+    return judge_convexity(form, compile_form(form, "primal", np.arange(form.rows.count)).form).convex
 
 
 def _is_quadratic_term(leaf: Leaf, coefficient: Coefficient) -> bool:
     """Return True if compilation keeps the term as a quadratic of the objective, without an epigraph."""
-    return isinstance(leaf, Atom) and has_affine_argument(leaf) and keeps_quadratic(leaf, coefficient)
+    return isinstance(leaf, Atom) and has_affine_argument(leaf) and stays_quadratic(leaf, coefficient)
 
 
 def _split_quadratic(atom: Atom, weights: Vector) -> Expression:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milopt.compilation.kind import step_kind
+from milopt.compilation.kind import convex_step_kind
 from milopt.compilation.minorant import one_hot_minorants
-from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import SelectionAtom
 from milopt.declaration.programs.program import Program
@@ -89,14 +89,14 @@ class Exact(Scheme):
             Result whose `bound` is a global bound on the objective.
         """
         program = problem
-        atoms = witnessed_maxima(program, "exact")
+        atoms = maxima_on_other_side(program, "exact")
         if not atoms:
             return (yield from Direct().steps(program, solver, options, clock))
         if not supports_binaries(program, solver):
             return (yield from self._solve_by_branching(program, atoms, solver, options, clock))
         first: Result | None = None
         inner, inner_options = continuous_solver(program, solver, options)
-        if step_kind(program) == "LP":
+        if convex_step_kind(program) == "LP":
             relaxed = Direct().run(convex_part(program), solver, options, clock)
             if relaxed.termination is Termination.INFEASIBLE:
                 message = f"The rows without a witness are infeasible. {relaxed.message}".strip()

@@ -17,8 +17,8 @@ from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.programs.expression import Constraint
 from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.semi_infinite import SemiInfinite
-from milopt.interrupt import noted_interrupt
-from milopt.jit_time import working_seconds
+from milopt.interrupt import call_on_interrupt
+from milopt.jit_time import seconds_without_jit
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
@@ -98,7 +98,7 @@ class Generation:
     def run(self) -> Steps[End]:
         """Run rounds until the run ends; yield a step for each solved master, and return how the run ended."""
         try:
-            with noted_interrupt(self._interrupt):
+            with call_on_interrupt(self._interrupt):
                 for _ in range(self.settings.max_rounds):
                     yielded = len(self.history)
                     end = self._run_round()
@@ -200,10 +200,10 @@ class Generation:
 
     def _call_pricing(self, pricing: Pricing, prices: dict[Parameter, Vector], starts: int) -> PricingResult:
         """Run a pricing, and count its time as solving; sessions inside it count their time themselves."""
-        work, began = self.clock.work, working_seconds()
+        work, began = self.clock.work, seconds_without_jit()
         counted = work.build + work.solve
         answer = pricing.price(prices, starts, self.clock)
-        work.solve += max(0.0, working_seconds() - began - (work.build + work.solve - counted))
+        work.solve += max(0.0, seconds_without_jit() - began - (work.build + work.solve - counted))
         return answer
 
     def _update_upper_bound(self, value: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from milopt.arrays import Points, Vector
 from milopt.compilation.minorant import StandIn
-from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.bags.bags import Bags
@@ -38,7 +38,7 @@ class ProgramPricing(Pricing):
         self._oracle = oracle
         self._solver, self._options = solver, options
         self._column = oracle.column(bags)
-        self._atoms = witnessed_maxima(oracle.program, "pricing")
+        self._atoms = maxima_on_other_side(oracle.program, "pricing")
         self._session: StepSession | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milopt.compilation.minorant import Selections, StandIn, one_hot_minorants
-from milopt.compilation.sides import check_plain_maxima
+from milopt.compilation.sides import check_maxima_not_nested
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
@@ -112,7 +112,7 @@ class Representatives(Scheme):
         atoms = program.maxima()
         if not atoms:
             return (yield from Direct().steps(program, solver, options, clock))
-        check_plain_maxima(program, atoms, self.name)
+        check_maxima_not_nested(program, atoms, self.name)
         sign = -1.0 if program.maximizes else 1.0
         history: list[Step] = []
         seen: dict[bytes, int] = {}

@@ -20,7 +20,12 @@ from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.new_variable import new_variable
 from milopt.declaration.programs.program import Program, leaves
 from milopt.declaration.programs.program_copy import ProgramCopy
-from milopt.declaration.programs.program_parts import block_name, part_name, resolve_entries, resolve_parameter
+from milopt.declaration.programs.program_parts import (
+    resolve_block_name,
+    resolve_entries,
+    resolve_parameter,
+    resolve_part_name,
+)
 from milopt.declaration.programs.row_edits import with_coefficients, with_cost, with_rhs
 from milopt.errors import DeclarationError, UnsupportedError
 from milopt.jit_time import jit_seconds
@@ -256,7 +261,7 @@ class Session:
         Constraint
             The new block. The old constraint still refers to it in methods and results.
         """
-        name = block_name(self.program, constraint)
+        name = resolve_block_name(self.program, constraint)
         _check_unconditional(by)
         self._replace(name, by)
         self.program.register_handles(name, by)
@@ -272,7 +277,7 @@ class Session:
         value : array-like
             One number, or one per row.
         """
-        name = block_name(self.program, constraint)
+        name = resolve_block_name(self.program, constraint)
         self._replace(name, with_rhs(self.program.written_constraint(name), value))
 
     def set_coefficients(self, constraint: Constraint | str, variable: Expression | str, values: Coefficients) -> None:
@@ -289,7 +294,7 @@ class Session:
             without the first for a block with one scalar row, without the second for a scalar variable. Terms inside
             atoms are not changed.
         """
-        name = block_name(self.program, constraint)
+        name = resolve_block_name(self.program, constraint)
         chosen = resolve_entries(self.program, variable)
         self._replace(name, with_coefficients(self.program.written_constraint(name), values, *chosen))
 
@@ -335,7 +340,7 @@ class Session:
         """
         if rows is not None and not isinstance(rows, Mapping):
             raise DeclarationError(f"rows must be a mapping from constraint blocks to coefficients, not {rows!r}.")
-        entering = {block_name(self.program, block): values for block, values in (rows or {}).items()}
+        entering = {resolve_block_name(self.program, block): values for block, values in (rows or {}).items()}
 
         def add() -> Variable:
             """Add the variable with its coefficients, or change nothing if that fails."""
@@ -412,7 +417,7 @@ class Session:
         *parts : Constraint, Variable or str
             Blocks and variables, or their names.
         """
-        names = list(dict.fromkeys(part_name(self.program, part) for part in parts))
+        names = list(dict.fromkeys(resolve_part_name(self.program, part) for part in parts))
         if not names:
             return
 

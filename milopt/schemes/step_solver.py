@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milopt.compilation.features import Feature, with_integers
-from milopt.compilation.kind import block_cones, block_features
+from milopt.compilation.features import Feature, combine_integer_and_quadratic
+from milopt.compilation.kind import declared_features, required_cones
 from milopt.declaration.programs.program import Program
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -14,9 +14,9 @@ from milopt.solving.solver_support import supports_features
 
 def supports_binaries(program: Program, solver: Solver) -> bool:
     """Return True if a program has no integer variables, and a solver supports it with additional binary variables."""
-    features = block_features(program)
-    mixed = with_integers(features | {Feature.INTEGER})
-    return Feature.INTEGER not in features and supports_features(solver, mixed, block_cones(program))
+    features = declared_features(program)
+    mixed = combine_integer_and_quadratic(features | {Feature.INTEGER})
+    return Feature.INTEGER not in features and supports_features(solver, mixed, required_cones(program))
 
 
 def continuous_solver(program: Program, solver: Solver, options: Options) -> tuple[Solver, Options]:
@@ -27,6 +27,6 @@ def continuous_solver(program: Program, solver: Solver, options: Options) -> tup
     """
     from milopt.schemes.automatic import automatic_solver
 
-    if supports_features(solver, block_features(program), block_cones(program)):
+    if supports_features(solver, declared_features(program), required_cones(program)):
         return solver, options
     return automatic_solver(program), replace(options, extra={})

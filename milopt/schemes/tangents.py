@@ -10,9 +10,9 @@ from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.arguments import (
     argument_directions,
     atoms_of,
+    expression_sides,
     has_affine_argument,
-    inner_sides,
-    keeps_quadratic,
+    stays_quadratic,
 )
 from milopt.compilation.entry_sides import ABOVE, signs_of
 from milopt.compilation.minorant import Minorant, StandIn, tangent
@@ -59,7 +59,7 @@ def flat_minorants(program: Program, atoms: Sequence[Atom]) -> dict[Atom, StandI
     minorants: dict[Atom, StandIn] = {}
     for atom in atoms:
         size = atom.segments.entry_count
-        if atom.function is not None and linear.place_of(atom.function) is None:
+        if atom.function is not None and linear.free_function_index(atom.function) is None:
             size = linear.dictionary_rows(atom.function).count
         minorants[atom] = Minorant(zeros(atom.size, size), np.zeros(atom.size))
     return minorants
@@ -122,7 +122,7 @@ def _convex_objective(objective: Expression) -> Expression:
     for leaf, coefficient in objective.terms:
         if isinstance(leaf, Atom) and has_other_side_inside(leaf):
             continue
-        if isinstance(leaf, Atom) and not keeps_quadratic(leaf, coefficient):
+        if isinstance(leaf, Atom) and not stays_quadratic(leaf, coefficient):
             signs = signs_of(leaf, coefficient)
             values = np.where(signs.data * ABOVE > 0, coefficient.value().toarray().ravel()[signs.indices], 0.0)
             dense = np.zeros(leaf.size)
@@ -137,7 +137,7 @@ def _needs_tangents_inside(atom: Atom) -> bool:
     """Return True if an atom, used on its convex side, contains a non-maximum that is then on its non-convex side."""
     if has_affine_argument(atom):
         return False
-    inside = inner_sides("", atom.argument, argument_directions(atom, ABOVE))
+    inside = expression_sides("", atom.argument, argument_directions(atom, ABOVE))
     return any(side.witness.size and not isinstance(side.atom, SelectionAtom) for side in inside)
 
 
@@ -154,7 +154,7 @@ def _random_tangent(session: StepSession, atom: Atom, rng: np.random.Generator) 
         e = np.clip(rng.normal(size=atom.segments.entry_count), low, high)
         return tangent(atom, e)
     assert isinstance(atom, RadialAtom)
-    place = session.lowering.affine.place_of(function)
+    place = session.lowering.affine.free_function_index(function)
     if place is None:
         size = session.lowering.affine.dictionary_rows(function).count
         direction = rng.normal(size=size)

@@ -155,7 +155,9 @@ def _difference_error_bound(session: StepSession, outcome: Outcome, atom: Select
     off = outcome.certificate.gap * (1.0 + abs(outcome.objective))
     total = 0.0
     for leaf, coefficient in atom.argument.terms:
-        place = session.lowering.affine.place_of(leaf.function) if isinstance(leaf, FunctionEvaluation) else None
+        place = (
+            session.lowering.affine.free_function_index(leaf.function) if isinstance(leaf, FunctionEvaluation) else None
+        )
         if place is None or not isinstance(leaf, FunctionEvaluation):
             continue
         ridge = outcome.form.objective.ridge[place]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from milopt.compilation.answer import Answer
-from milopt.compilation.curvature import curvature, nonconvex_terms
+from milopt.compilation.curvature import judge_convexity, nonconvex_terms
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
 from milopt.compilation.status import Termination
@@ -29,7 +29,7 @@ class ConvexityCheck:
         """
         if self._convex_form is live.form or live.uses_dual or Feature.NONCONVEX in self._solver.features:
             return
-        verdict = curvature(live.form, live.compiled.form)
+        verdict = judge_convexity(live.form, live.compiled.form)
         if not verdict.convex:
             raise ConvexityError(f"{verdict.reason()} {self._solver.name} supports only convex programs.")
         self._convex_form = live.form
@@ -49,7 +49,7 @@ def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:
     if inertia is None:
         claims = answer.termination is Termination.OPTIMAL and Feature.NONCONVEX in solver.features
         if claims and nonconvex_terms(live.form):
-            verdict = curvature(live.form, live.primal_form().form)
+            verdict = judge_convexity(live.form, live.primal_form().form)
             if not verdict.convex:
                 answer = replace(answer, termination=Termination.STATIONARY, raw_status=verdict.reason())
         return answer if answer.inertia is None else replace(answer, inertia=None)

@@ -129,11 +129,11 @@ def _find_feasibility_verdict(form: StandardForm, proof_solvers: _ProofSolvers) 
     relaxation = ElasticRelaxation(replace(form, integer=np.zeros(form.n, dtype=bool)))
     point: Vector | None = None
     for answer in proof_solvers.answers(relaxation.form):
-        if answer.z is not None and relaxation.is_infeasible(answer.z):
+        if answer.z is not None and relaxation.proves_infeasibility(answer.z):
             return _FeasibilityVerdict(
                 _infeasibility_message(relaxation, answer.x), farkas=relaxation.unscaled_multipliers(answer.z)
             )
-        if answer.x is not None and relaxation.is_feasible(answer.x):
+        if answer.x is not None and relaxation.proves_feasibility(answer.x):
             point = relaxation.unscaled_point(answer.x)
             break
     if point is None or not form.integer.any():
@@ -148,10 +148,10 @@ def _find_integer_infeasibility(form: StandardForm, proof_solvers: _ProofSolvers
     """
     relaxation = ElasticRelaxation(form)
     for answer in proof_solvers.answers(relaxation.unrelaxed_form):
-        if relaxation.is_feasible(answer.x):
+        if relaxation.proves_feasibility(answer.x):
             return ""
     for answer in proof_solvers.answers(relaxation.form):
-        if relaxation.is_feasible(answer.x):
+        if relaxation.proves_feasibility(answer.x):
             return ""
         if answer.bound is not None and answer.bound > INTEGER_MARGIN:
             return _infeasibility_message(relaxation, answer.x)

@@ -16,12 +16,12 @@ from milopt.compilation.dual_form import dual_unsupported_reason
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
 from milopt.compilation.lowered_program import LoweredProgram
-from milopt.compilation.lowering_attempt import LoweringAttempt, count_touched_points, try_lower_sample
+from milopt.compilation.lowering_attempt import LoweringAttempt, count_used_points, try_lower_sample
 from milopt.compilation.program_curvature import (
     MAX_EXAMINED_POINTS,
-    describe_curvature,
-    form_curvature,
-    program_curvature,
+    judge_form_convexity,
+    judge_program_convexity,
+    nonconvexity_reason,
 )
 from milopt.compilation.standard_form import StandardForm
 from milopt.declaration.programs.problem import Problem
@@ -170,7 +170,7 @@ class SupportChecker:
     @property
     def lowered(self) -> LoweredProgram | None:
         """The whole lowered program; None if it was not needed, if only a sample was lowered, or for a DC program."""
-        return None if self.is_dc or "_lowering_attempt" not in vars(self) else self._lowering_attempt.whole
+        return None if self.is_dc or "_lowering_attempt" not in vars(self) else self._lowering_attempt.lowered
 
     @property
     def missing_form_reason(self) -> str:
@@ -191,7 +191,9 @@ class SupportChecker:
         if self._form is None or not nonconvex_terms(self._form):
             return ""
         # The sample of a DC program contains fewer points than the program, so the whole program is examined.
-        return describe_curvature(program_curvature(self._program) if self.is_dc else form_curvature(self._form))
+        return nonconvexity_reason(
+            judge_program_convexity(self._program) if self.is_dc else judge_form_convexity(self._form)
+        )
 
     def supports(self, solver: Solver) -> bool:
         """Return True if a solver supports the program. Nothing is lowered if the declared blocks suffice."""
@@ -249,7 +251,7 @@ class SupportChecker:
             self._flat[name] = None
             if self._form is not None:
                 active = LazyRows.sample(self._form)
-                if count_touched_points(self._form, active) <= MAX_EXAMINED_POINTS:
+                if count_used_points(self._form, active) <= MAX_EXAMINED_POINTS:
                     self._flat[name] = compile_form(self._form, name, active).form
         return self._flat[name]
 

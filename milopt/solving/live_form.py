@@ -191,7 +191,7 @@ class LiveForm:
         """Make further rows of the form active, and return the change for the engine."""
         self.rows.add(rows)
         if self.is_flat and isinstance(self._compiled, PrimalForm):
-            self._compiled.append(self.form, rows)
+            self._compiled.append_rows(self.form, rows)
             return Change(ChangeKind.ROWS_ADDED)
         return self._recompile(more=rows.size)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from milopt.compilation.features import Feature, kind_name
-from milopt.compilation.kind import block_cones, block_features
+from milopt.compilation.kind import declared_features, required_cones
 from milopt.compilation.sides import other_side_atoms
 from milopt.declaration.programs.program import Program
 
@@ -32,7 +32,7 @@ class Profile:
     @classmethod
     def of(cls, program: Program, prices: int = 0) -> Profile:
         """Return the profile of a program; `prices`: number of prices if it is a master, otherwise 0."""
-        features, cones = block_features(program), block_cones(program)
+        features, cones = declared_features(program), required_cones(program)
         return cls(
             kind=kind_name(features, cones),
             features=features,

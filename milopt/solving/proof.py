@@ -137,7 +137,9 @@ class Prover:
         (`CompiledForm.complete`), provided that this improves the certificate. `x` is the solution of the flat form.
         """
         proof, tolerance = self._certificate(candidate), self.options.tolerance
-        whole = None if x is None or proof.holds(tolerance) else self.compiled.complete(candidate.point, x)
+        whole = (
+            None if x is None or proof.holds(tolerance) else self.compiled.add_orthogonal_components(candidate.point, x)
+        )
         if whole is None:
             return candidate, proof
         other = _evaluate(self.form, self.spaces, whole)

@@ -10,7 +10,7 @@ import numpy as np
 from milopt.compilation.answer import Answer
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import SolverError
-from milopt.jit_time import working_seconds
+from milopt.jit_time import seconds_without_jit
 from milopt.outcome.outcome import Outcome, violation_clause
 from milopt.solving.claim_check import CLAIMS, check_claim, largest_residual, needs_check
 from milopt.solving.clock import Clock
@@ -49,7 +49,7 @@ class SolveRun:
 
         If the solver raises an exception, the termination is "error" and the message is that of the exception.
         """
-        began = working_seconds()
+        began = seconds_without_jit()
         try:
             outcome = self._solve()
         except SolverError as error:
@@ -59,7 +59,7 @@ class SolveRun:
         return replace(
             self._with_limit_message(outcome),
             iterations=self.iterations,
-            build_seconds=self.build_seconds + working_seconds() - began - self.solver_seconds,
+            build_seconds=self.build_seconds + seconds_without_jit() - began - self.solver_seconds,
             solve_seconds=self.solver_seconds,
             log=self.log,
             rebuilds=self.engine.rebuilds,
@@ -128,12 +128,12 @@ class SolveRun:
     def _call_engine(self) -> Answer:
         """Let the engine solve its model once, and add up its iterations, seconds and log."""
         engine = self.engine.get_engine(self.live)
-        start = working_seconds()
+        start = seconds_without_jit()
         try:
             with wrap_solver_errors(self.engine.solver.name):
                 answer = engine.solve(self.clock.left())
         finally:
-            self.solver_seconds += working_seconds() - start
+            self.solver_seconds += seconds_without_jit() - start
         self.iterations, self.log = self.iterations + answer.iterations, self.log + answer.log
         self.clock.interrupted |= answer.interrupted
         return answer

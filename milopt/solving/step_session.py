@@ -15,7 +15,7 @@ import numpy.typing as npt
 from milopt.compilation.compiled_form import CompiledForm
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.lowered_program import LoweredProgram, lower
+from milopt.compilation.lowered_program import LoweredProgram, lower_program
 from milopt.compilation.minorant import StandIns
 from milopt.compilation.status import Termination
 from milopt.deadline import deadline
@@ -23,7 +23,7 @@ from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import ConvexityError, DeclarationError, MiloptError, TimeLimitError
-from milopt.jit_time import working_seconds
+from milopt.jit_time import seconds_without_jit
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.declared_proof import certify_declared
 from milopt.outcome.declared_residuals import declared_residuals
@@ -67,17 +67,17 @@ class StepSession:
         maxima on their convex side. `lowered` is the program as lowered before without witnesses, if it has not changed
         since; `witnesses` and `both_sides` are then not used.
         """
-        began = working_seconds()
+        began = seconds_without_jit()
         check_session(program, solver, options, witnesses)
         self.program = program
         self.solver = solver = registry.require_solver(solver) if isinstance(solver, str) else solver
         self.options = options or Options()
-        compiled = lowered or lower(program, witnesses, both_sides)
+        compiled = lowered or lower_program(program, witnesses, both_sides)
         self.lowering = compiled.lowering
         self.live = LiveForm(compiled, self.options, solver)
         self._engine = LiveEngine(solver, self.options)
         self._convexity = ConvexityCheck(solver)
-        self._build_seconds = working_seconds() - began
+        self._build_seconds = seconds_without_jit() - began
 
     @property
     def form(self) -> EvaluationForm:
@@ -117,7 +117,7 @@ class StepSession:
             for parameter, value in parameters.items():
                 parameter.value = value
             for witness in witnesses.values():
-                self.lowering.affine.register_stand_in(witness)
+                self.lowering.affine.register_stand_in_points(witness)
             self.lowering.other_side.stand_ins.update(witnesses)
             self._refresh([*parameters, *witnesses])
 
@@ -125,7 +125,7 @@ class StepSession:
         """Replace the objective of the program; `maximize`: whether it is maximised."""
         with self.all_or_nothing():
             (self.program.maximize if maximize else self.program.minimize)(objective)
-            self.lowering.affine.register(self.program.objective)
+            self.lowering.affine.register_points(self.program.objective)
             self._apply_change(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
@@ -133,7 +133,7 @@ class StepSession:
         with self.all_or_nothing():
             self.program.subject_to(constraint, name)
             added = next(reversed(self.program.constraints))
-            self.lowering.affine.register(self.program.constraints[added].expression)
+            self.lowering.affine.register_points(self.program.constraints[added].expression)
             self._apply_change(self.live.append_block(added))
         return added
 
@@ -141,7 +141,7 @@ class StepSession:
         """Replace the constraint of a block."""
         with self.all_or_nothing():
             self.program.replace(name, constraint)
-            self.lowering.affine.register(self.program.constraints[name].expression)
+            self.lowering.affine.register_points(self.program.constraints[name].expression)
             self._apply_change(self.live.refresh_blocks([name]))
 
     def register_columns(self, variable: Variable, names: Iterable[str]) -> None:
@@ -160,7 +160,7 @@ class StepSession:
     def recompile(self) -> None:
         """Compile the current program again with the same minorants; kernel values at the same points are kept."""
         other = self.lowering.other_side
-        relowered = lower(self.program, dict(other.stand_ins), other.both_sides)
+        relowered = lower_program(self.program, dict(other.stand_ins), other.both_sides)
         self.lowering = relowered.lowering
         self.live = LiveForm(relowered, self.options, self.solver, self.live)
         self._apply_change(FULL_CHANGE)
@@ -173,7 +173,7 @@ class StepSession:
         """
         check_program(program)
         before, had = self.live, self.live.compiled.form if self._engine.is_built else None
-        relowered = lowered or lower(program)
+        relowered = lowered or lower_program(program)
         self.program, self.lowering = program, relowered.lowering
         self.live = LiveForm(relowered, self.options, self.solver, before)
         if had is not None:
@@ -206,18 +206,18 @@ class StepSession:
         The program, its parameters, the minorants, the forms and the engine are restored.
         """
         declared, witnesses = DeclaredState(self.program), dict(self.lowering.other_side.stand_ins)
-        began = working_seconds()
+        began = seconds_without_jit()
         try:
             yield
         except MiloptError:
             declared.restore()
-            relowered = lower(self.program, witnesses, self.lowering.other_side.both_sides)
+            relowered = lower_program(self.program, witnesses, self.lowering.other_side.both_sides)
             self.lowering = relowered.lowering
             self.live = LiveForm(relowered, self.options, self.solver)
             self._apply_change(FULL_CHANGE)
             raise
         finally:
-            self._build_seconds += working_seconds() - began
+            self._build_seconds += seconds_without_jit() - began
 
     def _refresh(self, touched: Iterable[Leaf]) -> None:
         """Compile again everything in which the leaves occur: the objective, declared blocks and auxiliary blocks."""

@@ -151,7 +151,7 @@ class CvxpyEngine(VariantEngine):
             | dict(backend.retry_settings)
             | backend.user_settings(self.options)
         )
-        c = 0.0 if answer.x is None else centred_exponentials.shift(form, answer.x)
+        c = 0.0 if answer.x is None else centred_exponentials.choose_shift(form, answer.x)
         retry = self._solve_once(centred_exponentials.apply(form, c), settings, seconds_left)
         retry = centred_exponentials.invert(form, retry, c)
         total = answer.iterations + retry.iterations

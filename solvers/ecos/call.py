@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Vector
-from milopt.interrupt import delayed_interrupt
+from milopt.interrupt import delay_interrupts
 from milopt.solving.capture import capture_output
 
 
@@ -57,7 +57,7 @@ def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply
     dims = {"l": program.linear, "q": program.cones.tolist(), "e": program.exponential}
 
     def call() -> dict[str, object]:
-        with delayed_interrupt():
+        with delay_interrupts():
             solution: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
         return solution
 

@@ -18,7 +18,7 @@ from milopt.compilation.bridges.idle_rows import HUGE_OFFSET
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
 from milopt.errors import ParameterError, SolverError
-from milopt.interrupt import CallEnd, noted_interrupt, run_interruptible
+from milopt.interrupt import CallEnd, call_on_interrupt, run_interruptible
 from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.options import Options
 
@@ -300,7 +300,7 @@ class HighsModel:
             self._set_if_changed("simplex_strategy", PRIMAL_SIMPLEX if self._is_primal_feasible else DUAL_SIMPLEX)
         has_polling_phase = time_limit is None or time_limit > SECONDS_WITHOUT_POLLING
         self._set_time_limit(SECONDS_WITHOUT_POLLING if has_polling_phase else time_limit)
-        with noted_interrupt(self._request_stop):
+        with call_on_interrupt(self._request_stop):
             self._run()
             if not has_polling_phase or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from milopt.bag_kernels.coded_bags import CodedBags, as_words
-from milopt.bag_kernels.exact import as_points
+from milopt.bag_kernels.exact import as_grid_points
 from milopt.bag_kernels.pair_counts import CountingSettings, count_pairs
 
 Points = list[tuple[int, ...]]
@@ -18,7 +18,7 @@ def grids(draw, most_points: int = 4, most: int = 3, dimensions: int = 3):
     """Draw (P, Q, s): two sets of points on one grid."""
     s = tuple(draw(st.lists(st.integers(0, most), min_size=1, max_size=dimensions)))
     point = st.tuples(*(st.integers(0, size) for size in s))
-    P, Q = (as_points(draw(st.lists(point, min_size=1, max_size=most_points))) for _ in range(2))
+    P, Q = (as_grid_points(draw(st.lists(point, min_size=1, max_size=most_points))) for _ in range(2))
     return P, Q, s
 
 

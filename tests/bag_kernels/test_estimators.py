@@ -16,11 +16,11 @@ from milopt.bag_kernels.compiled_stream import next_below, next_unit, next_word
 from milopt.bag_kernels.stream import Stream, pair_seed, pair_seeds
 from tests.bag_kernels.cases import count_pair, grids
 
-PAPERS = {"karp-luby": estimators.karp_luby, "self-adjusting": estimators.self_adjusting}
+PAPERS = {"karp-luby": estimators.estimate_by_karp_luby, "self-adjusting": estimators.estimate_by_self_adjusting}
 P = [(0, 0, 1), (1, 2, 0), (3, 1, 2), (2, 2, 2)]
 Q = [(1, 1, 1), (2, 3, 0), (3, 3, 3)]
 S = (4, 4, 4)
-W = exact.brute_force(P, Q, S)
+W = exact.count_by_brute_force(P, Q, S)
 
 
 def as_codes(points):
@@ -34,7 +34,7 @@ def plain(rule, some, others, s, epsilon, delta, seed):
     start = pair_seed(seed, 1, 1 if others is some else 2)
     if rule in PAPERS:
         return PAPERS[rule](left, right, as_codes(s), start, epsilon, delta)
-    return estimators.coverage(left, right, as_codes(s), start, epsilon, delta, rule)
+    return estimators.estimate_by_coverage(left, right, as_codes(s), start, epsilon, delta, rule)
 
 
 @pytest.mark.parametrize("rule", ["guaranteed", "fast", *PAPERS])
@@ -83,8 +83,8 @@ def test_every_estimator_is_unbiased(alone):
     right = left if alone else right
     universe = estimators.Universe(left, right, s, Stream(3))
     order = estimators.spread_order(left, right, s)
-    values = np.array([estimators.coverage_draw(universe, order) for _ in range(4000)])
-    truth = exact.brute_force(P, P if alone else Q, S) / exp(universe.log_size)
+    values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
+    truth = exact.count_by_brute_force(P, P if alone else Q, S) / exp(universe.log_size)
     assert abs(values.mean() - truth) / (values.std() / np.sqrt(values.size)) < 3.5
 
 
@@ -96,7 +96,9 @@ def indicator_draws(count):
     for r in range(count):
         i, j = universe.draw_pair()
         low, high = universe.draw_box(i, j)
-        hits[r] = not estimators.in_box(left[:i], low, high).any() and not estimators.in_box(right[:j], low, high).any()
+        hits[r] = (
+            not estimators.is_in_box(left[:i], low, high).any() and not estimators.is_in_box(right[:j], low, high).any()
+        )
     return hits, W / exp(universe.log_size)
 
 
@@ -106,7 +108,7 @@ def test_indicator_draws_have_the_same_mean_and_more_variance():
     left, right, s = as_codes(P), as_codes(Q), as_codes(S)
     universe = estimators.Universe(left, right, s, Stream(6))
     order = estimators.spread_order(left, right, s)
-    values = np.array([estimators.coverage_draw(universe, order) for _ in range(4000)])
+    values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
     assert values.var() < 0.8 * hits.var()
 
 
@@ -132,7 +134,8 @@ def test_the_fast_rule_is_less_accurate_if_boxes_overlap_much():
     """The docstring of the class states this for a tight cluster and a distant point."""
     rng = np.random.default_rng(0)
     some, others = (
-        exact.as_points(np.vstack([50 + rng.integers(0, 2, (8, 10)), rng.integers(0, 100, (1, 10))])) for _ in range(2)
+        exact.as_grid_points(np.vstack([50 + rng.integers(0, 2, (8, 10)), rng.integers(0, 100, (1, 10))]))
+        for _ in range(2)
     )
     s = (99,) * 10
     log_count = count_pair(some, others, s, 0, "guaranteed", 0.02, 0.01)[0]
@@ -153,7 +156,7 @@ def test_numbers_of_draws_are_those_of_the_paper():
     expected = 8 * 1.1 * 25 * log(300) / ((1 - 0.01 / 8) * 0.01)
     assert estimators.self_adjusting_draws(5, 5, 0.1, 0.01) == pytest.approx(expected, abs=1)
     assert estimators.stopping_sum(0.1, 0.01) == pytest.approx(1 + 1.1 * 4 * (np.e - 2) * log(200) / 0.01)
-    assert estimators.quantile(0.05) == pytest.approx(1.959964, abs=1e-6)
+    assert estimators.normal_quantile(0.05) == pytest.approx(1.959964, abs=1e-6)
 
 
 @given(grids(), st.integers(0, 100))
@@ -161,7 +164,11 @@ def test_numbers_of_draws_are_those_of_the_paper():
 def test_log_counts_agree_with_counts_if_both_are_finite(case, seed):
     some, others, s = case
     log_count, _, universe = count_pair(some, others, s, 0, "guaranteed", 0.5, 0.3, seed)
-    total = sum(exact.count_containing((p, q), s) for p in some for q in others)
+    total = sum(exact.count_boxes_containing((p, q), s) for p in some for q in others)
     assert exp(universe) == pytest.approx(total, rel=1e-12)
-    assert exact.sweep(some, others, s) <= total <= len(some) * len(others) * exact.sweep(some, others, s)
+    assert (
+        exact.count_by_sweep(some, others, s)
+        <= total
+        <= len(some) * len(others) * exact.count_by_sweep(some, others, s)
+    )
     assert 0 < exp(log_count) <= total * 1.0000001

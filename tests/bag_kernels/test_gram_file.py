@@ -13,7 +13,7 @@ import pytest
 
 import milopt
 from milopt import as_bags
-from milopt.archive import pack
+from milopt.archive import pack_archive
 from milopt.bag_kernels import box_counting
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.count_cache import clear_count_cache
@@ -99,7 +99,7 @@ def contents(path):
 def test_a_file_of_format_1_has_no_digest_and_is_read(stored, monkeypatch):
     path, bags, gram = stored
     header, arrays = contents(path)
-    path.write_bytes(pack(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
+    path.write_bytes(pack_archive(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
     monkeypatch.setattr(box_counting, "count_pairs", None)
     np.testing.assert_array_equal(load_gram(path).log(bags, bags), gram)
 
@@ -108,7 +108,7 @@ def test_changed_parts_are_detected_by_the_digest(stored):
     path, _, _ = stored
     header, arrays = contents(path)
     arrays["counts"][0, 0, 0] += 0.1
-    path.write_bytes(pack(json.dumps(header).encode(), arrays))
+    path.write_bytes(pack_archive(json.dumps(header).encode(), arrays))
     with pytest.raises(ModelFileError, match="its parts are not those that were saved together"):
         load_gram(path)
 
@@ -157,6 +157,6 @@ def test_invalid_parts_are_rejected_even_if_all_checksums_are_correct(stored, ch
     path, _, _ = stored
     header, arrays = contents(path)
     change(arrays)
-    path.write_bytes(pack(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
+    path.write_bytes(pack_archive(json.dumps({"format": 1, "kernel": header["kernel"]}).encode(), arrays))
     with pytest.raises(ModelFileError, match=rf"does not have the content of a saved Gram matrix \({message}\)\.$"):
         load_gram(path)

@@ -69,7 +69,7 @@ def test_the_oracle_is_its_first_convex_step(run, tmp_path: Path, format: str) -
 
 
 @pytest.mark.parametrize(("ball", "format"), [("l1", "lp"), ("l1", "mps"), ("hilbert", "cbf")])
-def test_the_file_states_that_it_is_one_convex_step_and_its_witnesses(run, ball: str, format: str) -> None:
+def test_the_file_names_its_convex_step_and_the_witnesses(run, ball: str, format: str) -> None:
     text = run(*COMMAND, "--set", f"ball={ball}", "--part", "oracle", "--format", format).out
     mark = {"lp": "\\", "mps": "*", "cbf": "#"}[format]
     comments = [line for line in text.splitlines() if line.startswith(mark)]
@@ -84,7 +84,7 @@ def test_the_file_states_that_it_is_one_convex_step_and_its_witnesses(run, ball:
 
 
 @pytest.mark.parametrize("format", ["lp", "mps"])
-def test_the_master_after_five_rounds(run, tmp_path: Path, format: str) -> None:
+def test_the_master_after_five_rounds_is_written(run, tmp_path: Path, format: str) -> None:
     file = tmp_path / f"master.{format}"
     assert run(*COMMAND, "--part", "master", "--iteration", 5, "--format", format, "-o", file).code == 0
     value, columns, rows = read(file)

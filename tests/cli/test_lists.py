@@ -44,7 +44,7 @@ def test_every_registered_model_is_listed_with_its_hyper_parameters(run) -> None
     assert "libsvm" not in mi_svm["solvers"]
 
 
-def test_the_grid_of_a_model_is_shown_as_it_is_written(run) -> None:
+def test_the_grid_of_a_model_is_listed_in_the_input_syntax(run) -> None:
     for name in registry.model_names():
         model = milopt.model_registry.get_model(name)
         listed = run("models", name, "--json").json("models")["models"][0]["parameters"]

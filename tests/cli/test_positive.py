@@ -30,8 +30,8 @@ def named(tmp_path: Path) -> Path:
 
 def test_a_fit_and_its_predictions_name_the_positive_class(run, named: Path, tmp_path: Path) -> None:
     saved = tmp_path / "model"
-    said = run("fit", named, "-m", "mi-svm", "--positive", "active", "--save", saved, "--json").json("fit")
-    assert (said["positive_label"], said["train_accuracy"]) == ("active", 1.0)
+    document = run("fit", named, "-m", "mi-svm", "--positive", "active", "--save", saved, "--json").json("fit")
+    assert (document["positive_label"], document["train_accuracy"]) == ("active", 1.0)
     text = run("fit", named, "-m", "mi-svm", "--positive", "active")
     assert "\npositive    class active\n" in text.out
     assert "Warning" not in text.err
@@ -83,13 +83,13 @@ def test_inspect_declares_the_program_of_the_positive_class(run, named: Path) ->
 
 
 @pytest.mark.parametrize("label", ["0", "0.0", "1"])
-def test_a_number_names_the_label_that_is_read_as_it(run, small_csv: Path, label: str) -> None:
-    said = run("fit", small_csv, "-m", "set-kernel-svm", "--positive", label, "--json").json("fit")
-    assert said["positive_label"] == int(float(label))
+def test_a_number_selects_the_label_with_this_value(run, small_csv: Path, label: str) -> None:
+    document = run("fit", small_csv, "-m", "set-kernel-svm", "--positive", label, "--json").json("fit")
+    assert document["positive_label"] == int(float(label))
 
 
 @pytest.mark.parametrize("command", ["fit", "inspect", "evaluate", "compare"])
-def test_mistakes_are_told_in_one_sentence(run, named: Path, tmp_path: Path, command: str) -> None:
+def test_mistakes_print_one_sentence(run, named: Path, tmp_path: Path, command: str) -> None:
     models = ("--models", "mi-svm") if command == "compare" else ("-m", "mi-svm")
     unknown = run(command, named, *models, "--positive", "activ").sentence()
     assert unknown == "positive='activ' is not a label of the training bags: give 'active' or 'inactive'."

@@ -36,9 +36,9 @@ def test_instances_have_scores_too(run, saved: Path, small_csv: Path) -> None:
 
 
 def test_json_has_bags_or_instances(run, saved: Path, small_csv: Path) -> None:
-    said = run("predict", saved, small_csv, "--json").json("predict")
-    assert said["classes"] == [0, 1]
-    assert len(said["bags"]) == 8
+    document = run("predict", saved, small_csv, "--json").json("predict")
+    assert document["classes"] == [0, 1]
+    assert len(document["bags"]) == 8
     assert "bags" not in run("predict", saved, small_csv, "--instances", "--json").json("predict")
 
 

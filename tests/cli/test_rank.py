@@ -15,10 +15,10 @@ def files(run, small_csv: Path, tmp_path: Path) -> list[Path]:
     """Return evaluations of three models on two data sets; the second data set is a copy of the first."""
     written = []
     for k, seed in enumerate((0, 1)):
-        said = run(
+        document = run(
             "evaluate", small_csv, "-m", MODELS, "--protocol", "1x2", "--grid", "scale=none", "--seed", seed, "--json"
         )
-        plain = said.json("evaluate") | {"data": f"set {k}"}
+        plain = document.json("evaluate") | {"data": f"set {k}"}
         written.append(tmp_path / f"{k}.json")
         written[-1].write_text(json.dumps(plain))
     return written
@@ -39,7 +39,7 @@ def test_a_file_of_one_model_can_be_renamed(run, small_csv: Path, tmp_path: Path
     arguments = []
     for lam in (0.1, 1.0, 10.0):
         for k in range(2):
-            said = run(
+            document = run(
                 "evaluate",
                 small_csv,
                 "-m",
@@ -53,7 +53,7 @@ def test_a_file_of_one_model_can_be_renamed(run, small_csv: Path, tmp_path: Path
                 "--json",
             )
             path = tmp_path / f"{lam}-{k}.json"
-            path.write_text(json.dumps(said.json("evaluate") | {"data": f"set {k}"}))
+            path.write_text(json.dumps(document.json("evaluate") | {"data": f"set {k}"}))
             arguments.append(f"lam {lam:g}={path}")
     found = run("rank", *arguments, "--control", "lam 1", "--json").json("rank")
     assert {model["model"] for model in found["models"]} == {"lam 0.1", "lam 1", "lam 10"}

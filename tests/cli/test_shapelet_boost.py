@@ -33,7 +33,7 @@ class Bent(ShapeletBoost):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (["--window", "200"], "A window of 200 samples is longer than the series in"),
         (["--set", "nu=0"], "nu must be greater than 0 and at most 1, not 0.0."),
@@ -43,10 +43,10 @@ class Bent(ShapeletBoost):
         (["--scheme", "exact"], "semi-infinite: its scheme is column-generation"),
     ],
 )
-def test_bad_input_gives_one_sentence(run, wrong: list[str], said: str) -> None:
+def test_bad_input_gives_one_sentence(run, wrong: list[str], message: str) -> None:
     outcome = run(*FIT, *wrong)
     assert outcome.code == 2
-    assert said in outcome.sentence()
+    assert message in outcome.sentence()
 
 
 @pytest.mark.parametrize("dictionary", ["all", "kmeans"])
@@ -68,10 +68,10 @@ def test_identical_bags_in_both_classes_are_degenerate(run, tmp_path: Path) -> N
     lines = ["bag,label,f0", *(f"{bag},{k % 2},{value}" for k, bag in enumerate("abcd") for value in (0.5, 0.7))]
     (tmp_path / "same.csv").write_text("\n".join(lines) + "\n")
     outcome = run("fit", tmp_path / "same.csv", "-m", "shapelet-boost", "--json")
-    said = outcome.json("fit")
+    document = outcome.json("fit")
     assert outcome.code == 3
-    assert (said["status"], said["point"]) == ("stalled", "none")
-    assert "Degenerate: at the first prices no column distinguishes the classes" in json.dumps(said)
+    assert (document["status"], document["point"]) == ("stalled", "none")
+    assert "Degenerate: at the first prices no column distinguishes the classes" in json.dumps(document)
 
 
 def test_a_time_limit_keeps_the_best_ensemble(run, tmp_path: Path, monkeypatch) -> None:
@@ -79,9 +79,9 @@ def test_a_time_limit_keeps_the_best_ensemble(run, tmp_path: Path, monkeypatch) 
     # The clock counts how often it is read (several times per round), so that the test does not depend on the machine.
     monkeypatch.setattr("milopt.solving.clock.Clock.is_over", lambda clock: next(rounds) > 12)
     outcome = run(*FIT, "--solver", "native", "--time-limit", "1000", "--save", tmp_path / "model", "--json")
-    said = outcome.json("fit")
+    document = outcome.json("fit")
     assert outcome.code == 3
-    assert (said["status"], said["point"]) == ("limit", "feasible")
+    assert (document["status"], document["point"]) == ("limit", "feasible")
     monkeypatch.undo()
     assert run("predict", tmp_path / "model", "gunpoint", "--window", "0.4", "--stride", "5").code == 0
 
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_the_best_ensemble(tmp_path: Path) -> None:
             process.wait()
     assert "Traceback" not in err
     assert process.returncode == 130, err
-    said = json.loads(out)
-    assert (said["status"], said["point"]) == ("limit", "feasible")
+    document = json.loads(out)
+    assert (document["status"], document["point"]) == ("limit", "feasible")
     assert "Interrupted; the best ensemble is kept." in err + out
     assert (tmp_path / "model").exists()

@@ -69,7 +69,7 @@ def test_supported_cells_are_certified_and_refitting_gives_the_same_objective(co
         (cell.model, cell.solver) for cell in completed
     }
     for cell in completed:
-        assert cell.certified
+        assert cell.is_certified
         assert cell.certificate is not None
         assert cell.certificate.worst <= 1e-6
         model = milopt.model_registry.get_model(cell.model)(solver=cell.solver, random_state=0)
@@ -160,7 +160,7 @@ def test_data_models_and_solvers_have_the_same_forms_as_in_evaluate(data: DataSe
     assert [cell.objective for cell in comparison.cells] == [cell.objective for cell in expected.cells]
     rows = [f"{k},{data.labels[k]},{x},{y}" for k, bag in enumerate(data.bags) for x, y in bag]
     (path := tmp_path / "small.csv").write_text("\n".join(["bag,label,x,y", *rows]))
-    assert compare(path, milopt.models.MILES, "highs", folds=2, n_jobs=1).cells[0].certified
+    assert compare(path, milopt.models.MILES, "highs", folds=2, n_jobs=1).cells[0].is_certified
 
 
 def test_a_killed_process_fails_only_its_cell(data: DataSet, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_killed_process_fails_only_its_cell(data: DataSet, tmp_path: Path) -> 
     assert len(comparison.cells) == 4
     assert [bool(cell.reason) for cell in comparison.cells] == [False, False, True, False]
     assert "the worker process was killed" in str(comparison)
-    assert [cell.certified for cell in comparison.cells] == [True, True, False, True]
+    assert [cell.is_certified for cell in comparison.cells] == [True, True, False, True]
     assert comparison.exit_code == 1
 
 
@@ -188,7 +188,7 @@ def test_a_failed_cell_does_not_affect_the_others(data: DataSet, monkeypatch) ->
     comparison = compare(data, ["set-kernel-svm"], ["clarabel", "highs"], folds=2, n_jobs=1)
     assert "no luck" in comparison.cells[0].reason
     assert comparison.cells[0].objective is None
-    assert comparison.cells[1].certified
+    assert comparison.cells[1].is_certified
     assert comparison.exit_code == 3
     assert "no luck" in str(comparison)
 
@@ -210,7 +210,7 @@ def test_several_classes_are_one_cell(data: DataSet) -> None:
     cell = compare(three, ["set-kernel-svm"], ["highs"], folds=2, n_jobs=1).cells[0]
     model = milopt.models.SetKernelSVM(solver="highs", random_state=0).fit(data.bags, labels)
     assert cell.objective == pytest.approx(sum(result.objective for result in model.results_))
-    assert cell.certified
+    assert cell.is_certified
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_the_table_fits_the_page(comparison, width: int) -> None:
     assert max(map(len, lines)) <= width
     text = "\n".join(lines)
     for cell in comparison.cells:
-        assert cell.sizes.width in text
+        assert cell.sizes.columns_text in text
         assert cell.refused or f"{cell.objective:.8g}" in text
 
 
@@ -316,7 +316,7 @@ def test_slow_solvers_are_skipped_unless_they_are_named(data: DataSet) -> None:
     skipped = {cell.solver for cell in compare(data, "mi-svm", folds=2, n_jobs=1).cells if cell.skipped}
     assert skipped == {"ecos"}
     (cell,) = compare(data, "mi-svm", "ecos", folds=2, n_jobs=1).cells
-    assert cell.certified
+    assert cell.is_certified
     assert not cell.skipped
 
 

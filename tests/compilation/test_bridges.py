@@ -92,7 +92,7 @@ def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, sc
 
     assert inside(t + 1e-6 * (1 + t)) > 0 > inside(t - 1e-6 * (1 + t))
     assert conic.value(np.append(x, t)) == pytest.approx(form.value(x))
-    root = quadratic_to_cone.factor(form.P)
+    root = quadratic_to_cone.square_root(form.P)
     assert (root.T @ root).toarray() == pytest.approx(form.P.dense, abs=1e-9)
 
 
@@ -119,7 +119,7 @@ def test_a_form_with_a_linear_objective_is_returned_unchanged():
 def test_a_negative_piece_is_accepted_if_the_sum_is_convex():
     eye = sp.csr_array(np.eye(2))
     P = Quadratic(2, (Piece(eye, np.array([3.0, 1.0])), Piece(eye, np.array([-1.0, 0.0]))))
-    root = quadratic_to_cone.factor(P)
+    root = quadratic_to_cone.square_root(P)
     assert (root.T @ root).toarray() == pytest.approx(np.diag([2.0, 1.0]))
 
 
@@ -157,7 +157,7 @@ def test_centring_exponential_cones_keeps_points_inside_and_multipliers_dual(see
     x, y = rng.normal(size=4), np.array([0.5, 2.0])
     cones = np.column_stack([np.array([3.0, -1.0]) * y, y, np.exp([3.0, -1.0]) * y])
     form = replace(form, g=np.concatenate([[1.0], cones.ravel()]) - form.F @ x)
-    c = centred_exponentials.shift(form, x)
+    c = centred_exponentials.choose_shift(form, x)
     assert c == pytest.approx(3.0)
     centred = centred_exponentials.apply(form, c)
     s = (centred.F @ x + centred.g)[1:].reshape(2, 3)
@@ -182,7 +182,7 @@ def test_unit_scales_change_neither_the_point_nor_the_gradient(seed):
         g=rng.normal(size=4),
         rows=(RowBlock("rows", NONNEGATIVE, 0, 4),),
     )
-    scales = unit_scales.scales(form)
+    scales = unit_scales.choose_scales(form)
     scaled = unit_scales.apply(form, scales)
     u, z = rng.normal(size=5), rng.normal(size=4)
     answer = unit_scales.invert(Answer(Termination.OPTIMAL, "", x=u, z=z), scales)

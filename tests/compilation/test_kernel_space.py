@@ -43,7 +43,7 @@ def test_a_request_for_a_few_points_returns_their_submatrix() -> None:
 def test_submatrices_can_have_repeated_and_unordered_rows_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, columns = np.array([5, 0, 5, 2]), np.array([7, 7, 1])
     for piece in (1, 50, 2**20):
-        monkeypatch.setattr("milopt.declaration.kernels.gram._PIECE_BYTES", piece)
+        monkeypatch.setattr("milopt.declaration.kernels.gram._CACHE_BLOCK_BYTES", piece)
         np.testing.assert_array_equal(submatrix(GRAM, rows, columns), GRAM[np.ix_(rows, columns)])
     assert submatrix(GRAM, rows[:0], columns).shape == (0, 3)
 
@@ -58,7 +58,9 @@ def test_coefficients_of_points_without_coordinates_do_not_change_the_function()
     found = whitening.coefficients(coordinates, wanted)
     without = np.setdiff1d(np.arange(10), whitening.basis_points)
     np.testing.assert_array_equal(found[without], wanted[without])
-    np.testing.assert_allclose(KERNEL(points, points) @ found, whitening.rows(np.arange(10)) @ coordinates, atol=1e-12)
+    np.testing.assert_allclose(
+        KERNEL(points, points) @ found, whitening.coordinates(np.arange(10)) @ coordinates, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("distance", [1e-4, 1e-9, 1e-12])
@@ -89,7 +91,7 @@ def test_points_in_the_span_of_others_add_no_coordinates(spread: float) -> None:
     for index in (np.arange(5), np.arange(5, 20), np.arange(20, 40)):
         whitening.extend(index)
     assert whitening.rank == 3
-    rows = whitening.rows(np.arange(40))
+    rows = whitening.coordinates(np.arange(40))
     np.testing.assert_allclose(rows @ rows.T, points @ points.T, atol=1e-12)
 
 

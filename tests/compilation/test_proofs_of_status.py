@@ -39,24 +39,24 @@ def _form(F: list[list[float]], g: list[float], q: list[float], cone: Cone = NON
 def test_farkas_vector_is_accepted_in_any_units(scale: float) -> None:
     """The rows are x >= 2 and x <= 1."""
     relaxation = ElasticRelaxation(_form([[scale], [-scale]], [-2 * scale, scale], [0.0]))
-    assert relaxation.is_infeasible(np.array([1.0, 1.0]))
-    assert not relaxation.is_infeasible(np.array([1.0, 0.5]))
-    assert not relaxation.is_infeasible(np.array([-1.0, -1.0]))
-    assert not relaxation.is_infeasible(np.array([np.nan, 1.0]))
-    assert not relaxation.is_infeasible(None)
+    assert relaxation.proves_infeasibility(np.array([1.0, 1.0]))
+    assert not relaxation.proves_infeasibility(np.array([1.0, 0.5]))
+    assert not relaxation.proves_infeasibility(np.array([-1.0, -1.0]))
+    assert not relaxation.proves_infeasibility(np.array([np.nan, 1.0]))
+    assert not relaxation.proves_infeasibility(None)
 
 
 def test_farkas_vector_may_use_finite_bounds_only() -> None:
     """The rows x + y >= 3 with x, y <= 1 are infeasible; without the bound of y they are not."""
     form = replace(_form([[1.0, 1.0]], [-3.0], [0.0, 0.0]), upper=np.ones(2))
-    assert ElasticRelaxation(form).is_infeasible(np.array([1.0]))
-    assert not ElasticRelaxation(replace(form, upper=np.array([1.0, np.inf]))).is_infeasible(np.array([1.0]))
+    assert ElasticRelaxation(form).proves_infeasibility(np.array([1.0]))
+    assert not ElasticRelaxation(replace(form, upper=np.array([1.0, np.inf]))).proves_infeasibility(np.array([1.0]))
 
 
 def test_farkas_vector_that_only_excludes_small_points_is_rejected() -> None:
     """The equations x - y = 1 and (1 + 1e-6) y = x hold at y = 1e6."""
     form = _form([[1.0, -1.0], [1.0, -1.0 - 1e-6]], [-1.0, 0.0], [0.0, 0.0], ZERO)
-    assert not ElasticRelaxation(form).is_infeasible(np.array([1.0, -1.0]))
+    assert not ElasticRelaxation(form).proves_infeasibility(np.array([1.0, -1.0]))
 
 
 @given(st.integers(0, 10_000))
@@ -67,7 +67,7 @@ def test_no_vector_proves_a_feasible_program_infeasible(seed: int) -> None:
     F, x = rng.normal(size=(m, n)) * 10.0 ** rng.integers(-6, 7, (m, 1)), rng.normal(size=n)
     slack = np.abs(F).max(axis=1) * rng.integers(0, 2, m)
     form = _form(F.tolist(), (slack - F @ x).tolist(), [0.0] * int(n))
-    assert not ElasticRelaxation(form).is_infeasible(rng.exponential(size=m))
+    assert not ElasticRelaxation(form).proves_infeasibility(rng.exponential(size=m))
 
 
 def test_ray_must_decrease_the_objective_and_stay_in_the_cone() -> None:

@@ -335,7 +335,7 @@ def _lp() -> Program:
 
 @pytest.mark.parametrize("claim", [Termination.STATIONARY, Termination.OPTIMAL])
 def test_any_point_of_a_linear_program_is_not_stationary(claim: Termination) -> None:
-    liar = AnswerFunctionSolver(lambda form: Answer(claim, "so it is said", np.full(form.n, 0.25), np.zeros(form.m)))
+    liar = AnswerFunctionSolver(lambda form: Answer(claim, "claimed", np.full(form.n, 0.25), np.zeros(form.m)))
     result = milopt.solve(_lp(), liar, polish=False)
     assert result.termination is Termination.STALLED
     assert result.point is PointStatus.FEASIBLE

@@ -13,7 +13,7 @@ import pytest
 import milopt
 from milopt import load_data
 from milopt.data import embedded
-from milopt.data.embedded import FOLDER, check_embedded_file
+from milopt.data.embedded import EMBEDDED_FOLDER, check_embedded_file
 from milopt.errors import DataError
 
 
@@ -42,20 +42,20 @@ def test_the_series_have_their_published_size(name: str, counts: tuple[int, int]
 
 
 def test_the_checksums_are_those_of_the_files_and_cover_them_all() -> None:
-    lines = [line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines()]
-    assert {name for _, name in lines} == {path.name for path in FOLDER.glob("*.gz")}
+    lines = [line.split() for line in (EMBEDDED_FOLDER / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in lines} == {path.name for path in EMBEDDED_FOLDER.glob("*.gz")}
     for digest, name in lines:
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_700_000
+        assert hashlib.sha256((EMBEDDED_FOLDER / name).read_bytes()).hexdigest() == digest
+    assert sum(path.stat().st_size for path in EMBEDDED_FOLDER.iterdir()) < 1_700_000
 
 
 def test_a_changed_file_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = Path(shutil.copy(FOLDER / "musk1.csv.gz", tmp_path))
+    copy = Path(shutil.copy(EMBEDDED_FOLDER / "musk1.csv.gz", tmp_path))
     assert check_embedded_file(copy) == copy
     copy.write_bytes(copy.read_bytes() + b"\0")
     with pytest.raises(DataError, match=r"musk1\.csv\.gz: the embedded file was changed"):
         check_embedded_file(copy)
-    monkeypatch.setattr("milopt.data.catalogue.FOLDER", tmp_path)
+    monkeypatch.setattr("milopt.data.catalogue.EMBEDDED_FOLDER", tmp_path)
     with pytest.raises(DataError, match="the embedded file was changed"):
         load_data("musk1")
     copy.unlink()
@@ -64,8 +64,8 @@ def test_a_changed_file_is_not_loaded(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_provenance_names_sources_licences_and_every_file() -> None:
-    text = (FOLDER / "PROVENANCE.txt").read_text()
-    for path in FOLDER.glob("*.gz"):
+    text = (EMBEDDED_FOLDER / "PROVENANCE.txt").read_text()
+    for path in EMBEDDED_FOLDER.glob("*.gz"):
         assert path.name in text
     for needed in (
         "CC BY 4.0",
@@ -78,7 +78,9 @@ def test_the_provenance_names_sources_licences_and_every_file() -> None:
         "aeon-1.6.0",
     ):
         assert needed in text
-    assert set(embedded.CONTENT) == {one.name for one in milopt.data.known_data_sets() if one.source == "embedded"}
+    assert set(embedded.EMBEDDED_CONTENT) == {
+        one.name for one in milopt.data.known_data_sets() if one.source == "embedded"
+    }
 
 
 @pytest.mark.parametrize("name", ["musk1", "musk2", "GunPoint", "ItalyPowerDemand"])

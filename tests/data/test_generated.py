@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milopt.data.generated import _centres, conjunctive, multi_site_binding
+from milopt.data.generated import _draw_centres, conjunctive, multi_site_binding
 from milopt.errors import ParameterError
 
 
@@ -18,7 +18,7 @@ def hits(bags, centres, radius):
 @pytest.mark.parametrize("dimension", [2, 5, 20])
 def test_binding_needs_enough_sites(dimension):
     bags, y = multi_site_binding(60, dimension, sites=5, needed=4, seed=3, concept=2)
-    found = hits(bags, _centres(5, dimension, 0.1, 2), 0.1).sum(axis=1)
+    found = hits(bags, _draw_centres(5, dimension, 0.1, 2), 0.1).sum(axis=1)
     np.testing.assert_array_equal(found, np.where(y == 1, 4, 3))
     assert y.sum() == 30
     assert set(bags.sizes.tolist()) == {8}
@@ -26,7 +26,7 @@ def test_binding_needs_enough_sites(dimension):
 
 def test_bags_hit_the_requested_number_of_sites():
     bags, y = multi_site_binding(200, 5, sites=5, needed=4, hits=(0, 5))
-    found = hits(bags, _centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
+    found = hits(bags, _draw_centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
     np.testing.assert_array_equal(found >= 4, y == 1)
     counts = np.bincount(found)
     assert (counts[:4] > 10).all()
@@ -35,7 +35,7 @@ def test_bags_hit_the_requested_number_of_sites():
 
 def test_a_conjunction_needs_every_attracting_site_and_no_repelling_one():
     bags, y = conjunctive(80, 3, attracting=3, repelling=2, seed=1)
-    found = hits(bags, _centres(5, 3, 0.1, 0), 0.1)
+    found = hits(bags, _draw_centres(5, 3, 0.1, 0), 0.1)
     np.testing.assert_array_equal(found[:, :3].all(axis=1) & ~found[:, 3:].any(axis=1), y == 1)
     negative = found[y == 0]
     assert (~negative[:, :3].all(axis=1)).mean() == pytest.approx(0.5)

@@ -204,8 +204,8 @@ def test_digest_is_the_same_in_another_process():
     code = (
         "import numpy as np; from milopt.declaration.bags.bags import Bags; print(Bags(np.eye(3), [0, 1, 3]).digest())"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert told == Bags(np.eye(3), [0, 1, 3]).digest()
+    digest = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert digest == Bags(np.eye(3), [0, 1, 3]).digest()
 
 
 def test_repr_contains_the_sizes():

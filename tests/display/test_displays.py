@@ -21,7 +21,7 @@ from milopt.display import (
 from milopt.display.canvas import COOL, WARM
 from milopt.display.margins import Margins
 from milopt.errors import BagsError, MiloptError, ParameterError
-from milopt.estimator.maximisers import CAUTION
+from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
 from tests.evaluation.test_ranking import evaluations_as_json
@@ -70,7 +70,7 @@ def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contributio
     assert len({bar.get_y() for bar in shown.bars_}) == len(shown.bars_)
     assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM)
     assert to_hex(shown.colorbar_.cmap(0.0)) == to_hex(COOL)
-    assert CAUTION in texts(shown.ax_)
+    assert NEGATIVE_COEFFICIENT_CAUTION in texts(shown.ax_)
     if form == "two channels":
         other = MaximisersDisplay.from_estimator(given.model, bag, feature=1, ax=axes())
         np.testing.assert_array_equal(other.ax_.lines[0].get_ydata(), bag[:, 1])
@@ -109,7 +109,7 @@ def test_patterns_are_drawn_where_the_series_is_most_similar_in_the_colour_of_th
     assert "the pattern does not occur in this series" in texts(ax)
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
-    assert CAUTION in texts(ax)
+    assert NEGATIVE_COEFFICIENT_CAUTION in texts(ax)
 
 
 @pytest.mark.parametrize("form", ["bags", "series"])
@@ -127,7 +127,7 @@ def test_without_a_series_each_pattern_has_its_own_axes_with_its_neighbour(form:
         # The neighbour is visible on both sides even if it coincides with the pattern.
         assert neighbour.get_linewidth() >= pattern.get_linewidth() + 2
     everything = " ".join(texts(ax) for ax in shown.figure_.axes)
-    assert CAUTION in everything
+    assert NEGATIVE_COEFFICIENT_CAUTION in everything
     assert "Grey: the nearest training instance." in everything
     assert f"The 4 heaviest of {len(table)} patterns" in everything
 
@@ -188,7 +188,7 @@ def test_convergence_is_the_history_of_the_master_with_both_bounds(golden_bags) 
     np.testing.assert_allclose(gap.get_ydata()[large], expected[large])
 
 
-def test_convergence_without_a_proof_and_of_other_schemes(golden_bags) -> None:
+def test_convergence_is_drawn_without_a_proof_and_for_other_schemes(golden_bags) -> None:
     bags, y = golden_bags
     model = ShapeletBoost(dictionary="all", nu=0.5, solver="highs").fit(bags, y)
     labels = [line.get_label() for line in ConvergenceDisplay.from_estimator(model, ax=axes()).ax_.lines]
@@ -233,7 +233,7 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
     for one, model in zip(shown.margins, models.values(), strict=True):
         expected = y * model.decision_function(bags)
         np.testing.assert_allclose(one.values, expected)
-        assert (one.mean, one.deviation) == pytest.approx((expected.mean(), expected.std()))
+        assert (one.mean, one.standard_deviation) == pytest.approx((expected.mean(), expected.std()))
     curves = [line for line in shown.ax_.lines if line.get_drawstyle() == "steps-post"]
     for one, line in zip(shown.margins, curves, strict=True):
         np.testing.assert_allclose(line.get_xdata(), np.sort(one.values))

@@ -29,7 +29,7 @@ def test_instances_have_the_colour_of_their_side() -> None:
     np.testing.assert_allclose(MODEL.instance_scores([[[across[3, 4], up[3, 4]]]])[0], values[3, 4], rtol=1e-10)
 
 
-def test_more_than_two_features_have_no_boundary() -> None:
+def test_data_with_more_than_two_features_have_no_decision_boundary() -> None:
     rng = np.random.default_rng(0)
     lists = [rng.standard_normal((3, 4)) + k % 2 for k in range(10)]
     model = SAFE().fit(lists, np.arange(10) % 2)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from milopt.arrays import Floats, Index
-from milopt.estimator.encoding import _OUTCOMES
+from milopt.estimator.encoding import _CHECKED_RECORDS
 from milopt.estimator.field_types import check_fields, declared_types, matches_type
 from milopt.outcome.result import Result
 
@@ -48,7 +48,7 @@ def test_the_error_names_the_wrong_field() -> None:
         check_fields(NumberRecord("1"))  # type: ignore[arg-type]  # on purpose
 
 
-@pytest.mark.parametrize("record", [*_OUTCOMES, Result])
+@pytest.mark.parametrize("record", [*_CHECKED_RECORDS, Result])
 def test_every_type_that_results_declare_can_be_checked(record: type) -> None:
     """A type without a check would raise TypeError for every file."""
     for hint in declared_types(record).values():

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from milopt import Precomputed, as_bags, from_series
 from milopt.errors import BagsError, DeclarationError, ParameterError
-from milopt.estimator.maximisers import CAUTION
-from milopt.estimator.sparsity import sparsity_line
+from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
+from milopt.estimator.sparsity import format_sparsity
 from milopt.models import ShapeletBoost
 from tests.estimator.shapelets import BALLS, FORMS, case, recompute_score
 
@@ -128,7 +128,7 @@ def test_tables_are_json_and_text(form: str) -> None:
     assert f"bias of {maximisers.bias:.4g} add up" in str(maximisers)
     assert f"{len(patterns)} patterns" in str(patterns)
     assert ("samples" in str(maximisers)) == ("samples" in str(patterns)) == (form != "bags")
-    assert (CAUTION in str(patterns)) == bool((patterns.coefficients < 0).any())
+    assert (NEGATIVE_COEFFICIENT_CAUTION in str(patterns)) == bool((patterns.coefficients < 0).any())
     again = pickle.loads(pickle.dumps(given.model)).maximisers(given.bags[1])
     assert str(again) == str(maximisers)
 
@@ -191,7 +191,7 @@ def test_the_report_counts_columns_and_coefficients() -> None:
     ("used", "text"), [(3000, "(100 %)"), (2990, "(99.7 %)"), (2999, "(100 %)"), (1, "(0.0333 %)"), (0, "(0 %)")]
 )
 def test_a_fraction_is_shown_in_percent_without_exponent(used: int, text: str) -> None:
-    assert sparsity_line({"columns": 3, "coefficients": used, "of": 3000, "share": used / 3000}).endswith(text)
+    assert format_sparsity({"columns": 3, "coefficients": used, "of": 3000, "share": used / 3000}).endswith(text)
 
 
 def test_an_ensemble_without_columns_has_empty_tables() -> None:

@@ -15,7 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from milopt import BagClassifier, Program, load_model
-from milopt.archive import pack
+from milopt.archive import pack_archive
 from milopt.errors import MiloptWarning, ParameterError, PositiveLabelWarning
 from milopt.models import GMIL1, MIORDM, MIRSVM, MISVM, SetKernelSVM, ShapeletBoost
 
@@ -170,7 +170,7 @@ def test_an_old_file_without_a_positive_class_is_read(tmp_path: Path) -> None:
         arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in names}
     del header["parameters"]["positive"], header["declared with"]["positive"]
     older = tmp_path / "older"
-    older.write_bytes(pack(json.dumps(header).encode(), arrays))
+    older.write_bytes(pack_archive(json.dumps(header).encode(), arrays))
     loaded = load_model(older)
     assert loaded.positive_label_ == 1
     np.testing.assert_array_equal(loaded.decision_function(BAGS), model.decision_function(BAGS))

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import RBF, ConvexConcave, Linear, Options, Polynomial, Precomputed, load_model
-from milopt.archive import pack
+from milopt.archive import pack_archive
 from milopt.bag_kernels.gram_file import load_gram
 from milopt.bag_kernels.set_kernels import SetKernel
 from milopt.errors import DeclarationError, ModelFileError
@@ -69,7 +69,7 @@ def read_contents(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
 
 def rewrite_file(path: Path, header: dict, arrays: dict[str, np.ndarray]) -> Path:
     """Write a file with this content and a valid checksum."""
-    path.write_bytes(pack(json.dumps(header).encode(), arrays))
+    path.write_bytes(pack_archive(json.dumps(header).encode(), arrays))
     return path
 
 

@@ -46,7 +46,7 @@ def test_ranks_equal_those_computed_by_hand():
     assert ranking.models == ("a", "b", "c")
     np.testing.assert_allclose(ranking.ranks, [4.5 / 4, 7.5 / 4, 3.0])
     chance = 2 * 2 * stats.norm.sf((3 - 4.5 / 4) / np.sqrt(12 / 24))
-    assert ranking.against_control() == pytest.approx(
+    assert ranking.p_values_against_control() == pytest.approx(
         {"a": chance, "b": 4 * stats.norm.sf((3 - 7.5 / 4) / np.sqrt(0.5))}
     )
 
@@ -56,7 +56,7 @@ def test_means_that_differ_by_rounding_are_ties():
     assert rounded[0] != 0.8
     ranking = rank(evaluations_as_json({"a": rounded, "b": [0.8] * 5, "c": [0.5] * 5}), control="a")
     np.testing.assert_array_equal(ranking.ranks, [1.5, 1.5, 3])
-    assert ranking.against_control()["c"] == pytest.approx(2 * 2 * stats.norm.sf(1.5 / np.sqrt(12 / 30)))
+    assert ranking.p_values_against_control()["c"] == pytest.approx(2 * 2 * stats.norm.sf(1.5 / np.sqrt(12 / 30)))
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -69,7 +69,7 @@ def test_ranks_statistic_and_critical_difference_agree_with_the_p_values(seed, k
     assert (np.diff(ranking.ranks) >= 0).all()
     assert ranking.friedman == pytest.approx(stats.friedmanchisquare(*values.values()).statistic)
     place = ranking.models.index("m0")
-    for name, p in ranking.against_control().items():
+    for name, p in ranking.p_values_against_control().items():
         apart = abs(ranking.ranks[ranking.models.index(name)] - ranking.ranks[place])
         assert (p < 0.05) == (apart > ranking.critical_difference)
     pairs = rank(evaluations_as_json(values))
@@ -83,11 +83,11 @@ def test_models_with_equal_values_do_not_differ():
     ranking = rank(evaluations_as_json({name: [0.8, 0.7, 0.9] for name in "abc"}), control="a")
     assert (ranking.ranks == 2.0).all()
     assert ranking.p_value == 1.0
-    assert set(ranking.against_control().values()) == {1.0}
+    assert set(ranking.p_values_against_control().values()) == {1.0}
     assert "may all be equal" in str(ranking)
 
 
-def test_evaluations_and_names_for_one_model_with_several_settings(golden_bags):
+def test_evaluations_of_one_model_with_several_settings_are_ranked_by_name(golden_bags):
     bags, y = golden_bags
     fits = {
         f"odm {lam:g}": [
@@ -106,7 +106,7 @@ def test_evaluations_and_names_for_one_model_with_several_settings(golden_bags):
     assert "Nemenyi: models differ at level 0.05" in text
     assert ranking.as_dict()["control"] is None
     with pytest.raises(ParameterError, match="no control"):
-        ranking.against_control()
+        ranking.p_values_against_control()
 
 
 THREE = {"a": [0.8, 0.7], "b": [0.6, 0.9], "c": [0.5, 0.4]}

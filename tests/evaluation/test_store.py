@@ -21,7 +21,7 @@ from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.store import Store
 from milopt.evaluation.summary import EvaluationReport
 from milopt.evaluation.task import Task
-from milopt.files import PART_PREFIX
+from milopt.files import TEMPORARY_FILE_PREFIX
 
 from .compared import numbers
 from .conftest import toy_data
@@ -225,7 +225,7 @@ def test_no_partially_written_file_remains(toy: DataSet, store: Path, monkeypatc
 @pytest.mark.skipif(os.name == "nt", reason="Windows has neither these rights nor these locks")
 def test_files_have_default_permissions_and_leftovers_are_removed(toy: DataSet, store: Path) -> None:
     store.mkdir(parents=True)
-    (store / f"{PART_PREFIX}0123456789abcdef.json").write_text("{")  # left by a killed process
+    (store / f"{TEMPORARY_FILE_PREFIX}0123456789abcdef.json").write_text("{")  # left by a killed process
     before = os.umask(0o027)
     try:
         run_evaluation(toy, store)

@@ -17,8 +17,8 @@ import pytest
 from milopt.data.data_set import DataSet
 from milopt.errors import DeclarationError
 from milopt.evaluation.evaluate import evaluate
-from milopt.evaluation.one_thread import one_thread
-from milopt.files import PART_PREFIX
+from milopt.evaluation.one_thread import limit_to_one_thread
+from milopt.files import TEMPORARY_FILE_PREFIX
 
 from .compared import numbers
 from .conftest import toy_data
@@ -92,7 +92,7 @@ class Script:
 
     def wait_for(self, count: int) -> None:
         until = time.monotonic() + 300
-        while sum(not path.name.startswith(PART_PREFIX) for path in self.store.glob("*.json")) < count:
+        while sum(not path.name.startswith(TEMPORARY_FILE_PREFIX) for path in self.store.glob("*.json")) < count:
             assert time.monotonic() < until, "the run does not come on"
             time.sleep(0.02)
 
@@ -258,7 +258,7 @@ def test_the_limit_of_one_thread_ends_when_the_last_thread_leaves() -> None:
 
     with threadpool_limits(limits=2, user_api="blas"):
         before = threads()  # not {2} everywhere: a library may be restricted to one thread
-        first, second = one_thread(), one_thread()
+        first, second = limit_to_one_thread(), limit_to_one_thread()
         first.__enter__()
         second.__enter__()
         assert threads() == {1}

@@ -40,7 +40,7 @@ from numpy.lib import format as npy
 from milopt import RBF, BagClassifier, as_bags, load_model
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.count_cache import clear_count_cache
-from milopt.bag_kernels.gram_file import _FIELDS, _digest, load_gram
+from milopt.bag_kernels.gram_file import _SAVED_FIELDS, _digest, load_gram
 from milopt.errors import MiloptError
 from milopt.models import MILES, MISVM, SAFE, BoxCountingSVM, SetKernelSVM, ShapeletBoost
 
@@ -282,7 +282,7 @@ def mutate(draw: random.Random, content: bytes, digest: bool = False) -> tuple[s
             mutations.append((change_header if draw.random() < 0.6 else change_array)(draw, decoded))
         if digest and isinstance(decoded.header, dict):
             with suppress(LookupError, TypeError, ValueError):  # the mutated file lacks the fields of the digest
-                fields = {name: decoded.header["kernel"][name] for name in _FIELDS}
+                fields = {name: decoded.header["kernel"][name] for name in _SAVED_FIELDS}
                 decoded.header["sha256"] = _digest(fields, decoded.arrays)
         return "; ".join(mutations), decoded.encode()
     finally:

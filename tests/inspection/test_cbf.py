@@ -89,7 +89,7 @@ def in_cones(expression: cp.Expression, cones: list[list[str]], total: int) -> l
     ids=["LP", "QP", "SOCP", "quadratic SOCP", "MILP"],
 )
 @pytest.mark.parametrize("seed", range(4))
-def test_the_optimum_is_the_same(kind: dict[str, bool], seed: int, draw: Draw) -> None:
+def test_a_form_read_back_from_its_file_has_the_same_optimum(kind: dict[str, bool], seed: int, draw: Draw) -> None:
     form = draw(seed, **kind)
     solver = "HIGHS" if form.integer.any() else "CLARABEL"
     expected = to_cvxpy(form).problem.solve(solver=solver)

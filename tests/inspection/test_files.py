@@ -93,7 +93,9 @@ def test_a_file_has_all_numbers_of_the_program(
 @pytest.mark.parametrize("ending", WRITERS)
 @pytest.mark.parametrize("kind", [{}, {"quadratic": True}, {"integer": True}])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_optimum_is_the_same(ending: str, kind: dict[str, bool], seed: int, draw: Draw, tmp_path: Path) -> None:
+def test_a_form_read_back_from_its_file_has_the_same_optimum(
+    ending: str, kind: dict[str, bool], seed: int, draw: Draw, tmp_path: Path
+) -> None:
     form = draw(seed, **kind)
     highs = read(WRITERS[ending](form), ending, tmp_path)
     assert highs.run() == highspy.HighsStatus.kOk

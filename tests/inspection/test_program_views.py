@@ -28,7 +28,7 @@ from milopt import (
     square,
     sum_squares,
 )
-from milopt.compilation.compile_program import chosen_witnesses
+from milopt.compilation.compile_program import witness_minorants
 from milopt.compilation.dual_form import DualForm
 from milopt.compilation.features import Feature
 from milopt.declaration.bags.bags import as_bags
@@ -101,7 +101,7 @@ def misvm(bags: object, y: np.ndarray) -> Program:
 def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
     """Return the first instances as witnesses, and milopt's optimum with them."""
     witnesses = {atom: atom.segments.offsets[:-1] for atom in program.maxima()}
-    chosen = chosen_witnesses(program, witnesses)
+    chosen = witness_minorants(program, witnesses)
     options = Options(tolerance=1e-8)
     with StepSession(program, registry.get_solver("clarabel"), options, witnesses=chosen) as session:
         outcome = session.solve()
@@ -218,7 +218,7 @@ def test_all_rows_are_written_and_bag_means_are_the_default(bags: Bags) -> None:
 def test_invalid_witnesses_are_rejected(bags: Bags) -> None:
     program = misvm(bags, Y)
     (atom,) = program.maxima()
-    with pytest.raises(ParameterError, match="give 6 flat instance indices, one per bag"):
+    with pytest.raises(ParameterError, match=r"give 6 instance indices \(counted over all bags\), one per bag"):
         program.to_lp(witnesses={atom: [0, 1]})
     with pytest.raises(ParameterError, match="instance 0 is not in bag 1, which has the instances 2 to 4"):
         program.to_lp(witnesses={atom: np.zeros(6, dtype=int)})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from milopt.archive import check_writable, read_archive, write_archive
+from milopt.archive import check_model_writable, read_archive, write_archive
 from milopt.errors import MiloptError, ModelFileError
 from milopt.files import check_can_write, write_atomically, write_text
 
@@ -62,7 +62,7 @@ def test_write_errors_are_one_sentence_of_the_callers_type(tmp_path: Path) -> No
         raise OSError(28, "No space left on device")
 
     with pytest.raises(ModelFileError) as caught:
-        write_atomically(tmp_path / "model", fails, what="The model", failure=ModelFileError)
+        write_atomically(tmp_path / "model", fails, subject="The model", failure=ModelFileError)
     assert str(caught.value) == f"The model cannot be written to {tmp_path / 'model'}: No space left on device."
     with pytest.raises(MiloptError, match="The file cannot be written to"):
         write_text(tmp_path, "a folder")
@@ -83,7 +83,7 @@ def test_a_model_is_saved_through_a_link(tmp_path: Path) -> None:
     write_archive(tmp_path / "link", b"{}", {})
     (tmp_path / "link").rename(tmp_path / "real")
     (tmp_path / "link").symlink_to("real")
-    check_writable(tmp_path / "link")
+    check_model_writable(tmp_path / "link")
     write_archive(tmp_path / "link", b"[]", {})
     assert (tmp_path / "link").is_symlink()
     assert read_archive(tmp_path / "real")[0] == b"[]"

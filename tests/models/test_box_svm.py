@@ -46,8 +46,8 @@ class FunctionInProgram:
 def test_kernel_and_explicit_boxes_have_the_same_optimum(name, golden_bags):
     """Compare 225 features, one per box of the 5 x 5 grid, with the kernel that counts them."""
     bags, y = golden_bags
-    points = [exact.as_points(np.asarray(bag) + 1) for bag in bags]
-    features = np.array([[exact.meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points], dtype=float)
+    points = [exact.as_grid_points(np.asarray(bag) + 1) for bag in bags]
+    features = np.array([[exact.box_meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points], dtype=float)
     counting = solve(svm(FunctionInProgram(BoxCounting(grid=FIVE)), bags, y, 0.05), name)
     explicit = solve(svm(FunctionInProgram(Linear()), features, y, 0.05), name)
     expected, _ = svc_optimum(features @ features.T, y, 0.05)

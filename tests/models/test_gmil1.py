@@ -17,8 +17,8 @@ def test_features_equal_the_golden_matrix(golden_bags):
     bags, _ = golden_bags
     features = box_features(FIVE.codes(bags), bags, FIVE.s)
     np.testing.assert_array_equal(features @ features.T, GOLDEN)
-    points = [exact.as_points(np.asarray(bag) + 1) for bag in bags]
-    expected = [[exact.meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points]
+    points = [exact.as_grid_points(np.asarray(bag) + 1) for bag in bags]
+    expected = [[exact.box_meets(P, *box) for box in exact.all_boxes((4, 4))] for P in points]
     np.testing.assert_array_equal(features, np.array(expected, dtype=float))
 
 

@@ -118,7 +118,7 @@ def test_one_sweep_of_coordinate_descent_is_not_the_solution():
 
 
 @pytest.mark.parametrize("lam", [0.5, 16.0, 1000.0])
-def test_for_theta_zero_and_mu_one_it_is_kernel_ridge_regression(lam):
+def test_odm_with_theta_zero_and_mu_one_is_kernel_ridge_regression(lam):
     x, y = points()
     new, _ = points(7)
     ridge = KernelRidge(alpha=len(y) / (2 * lam), kernel="rbf", gamma=0.5).fit(x, y)
@@ -126,7 +126,7 @@ def test_for_theta_zero_and_mu_one_it_is_kernel_ridge_regression(lam):
     np.testing.assert_allclose(f(new), ridge.predict(new), atol=1e-9)
 
 
-def test_for_mu_to_zero_it_is_the_svm_with_squared_slacks():
+def test_odm_tends_to_the_svm_with_squared_slacks_for_mu_to_zero():
     x, y = points(shift=1.5)
     lam, theta = 16.0, 0.3
     machine = LinearSVC(C=2 * lam / (len(y) * (1 - theta) ** 2) / 2, fit_intercept=False, tol=1e-10, max_iter=100_000)
@@ -135,7 +135,7 @@ def test_for_mu_to_zero_it_is_the_svm_with_squared_slacks():
     np.testing.assert_allclose(result, expected, atol=1e-4)
 
 
-def test_for_lambda_to_zero_it_is_the_difference_of_class_means():
+def test_odm_tends_to_the_difference_of_class_means_for_lambda_to_zero():
     x, y = points()
     lam, theta = 1e-6, 0.4
     f = fit_singletons(x, y, lam=lam, theta=theta).functions["f"]

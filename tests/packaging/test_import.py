@@ -55,14 +55,14 @@ def test_every_exported_name_is_that_of_its_module_after_all_modules_are_importe
 def test_the_stub_has_every_lazy_name_and_its_module(package) -> None:
     """Check the stub, because a missing name is an error in every typed program that uses it."""
     stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
-    told = {
+    modules = {
         alias.asname: statement.module
         for statement in stub.body
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
     homes = {name: home if "." in home else f"{package.__name__}.{home}" for name, home in package._MODULE_OF.items()}
-    assert told == homes | dict.fromkeys(getattr(package, "_SUBMODULES", ()), "milopt")
+    assert modules == homes | dict.fromkeys(getattr(package, "_SUBMODULES", ()), "milopt")
 
 
 @pytest.mark.parametrize("name", milopt._SUBMODULES)

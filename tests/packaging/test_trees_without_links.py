@@ -85,9 +85,9 @@ def assert_complete(site: Path, sources: Path) -> None:
     """Check that milopt is in `site`, with every registered model and solver from files below `sources`."""
     dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     command = [sys.executable, "-I", "-S", "-c", FIND, str(site), *dependencies]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stderr
-    answer = json.loads(said.stdout)
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    answer = json.loads(completed.stdout)
     groups = PROJECT["project"]["entry-points"]
     assert set(answer["found"]) == {f"{group}:{name}" for group in groups for name in groups[group]}
     for file in [answer["milopt"], *answer["found"].values()]:

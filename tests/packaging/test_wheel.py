@@ -64,10 +64,10 @@ def test_the_installed_wheel_imports_its_models_and_solvers(wheel: Path, tmp_pat
     subprocess.run([sys.executable, "-m", "pip", *install], check=True)
     code = "import milopt.models as m, milopt.solvers as s; print(m.__file__, s.__file__, sep='\\n')"
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
-    said = subprocess.run(
+    paths = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     ).stdout
-    assert [Path(line).parent for line in said.split()] == [
+    assert [Path(line).parent for line in paths.split()] == [
         tmp_path / "site" / "milopt" / "models",
         tmp_path / "site" / "milopt" / "solvers",
     ]

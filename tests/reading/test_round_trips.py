@@ -77,7 +77,7 @@ FORMATS = {
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("family", "ending"), [(one, ending) for one in FORMATS for ending in FORMATS[one]])
-def test_the_optimum_is_the_same(family: str, ending: str, seed: int, tmp_path: Path) -> None:
+def test_a_form_read_back_from_cbf_has_the_same_optimum(family: str, ending: str, seed: int, tmp_path: Path) -> None:
     program = FAMILIES[family](np.random.default_rng(seed))
     first = milopt.solve(program).require_certified()
     path = tmp_path / f"program.{ending}"

@@ -9,7 +9,7 @@ import pytest
 
 import milopt
 from milopt import RBF, Linear, Program, as_bags, bag_max, norm1, sum_squares
-from milopt.compilation.sides import witnessed_maxima
+from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.outcome.result import Result
 from milopt.schemes.branch_and_bound import BranchAndBound
@@ -108,7 +108,7 @@ def test_values_inside_maxima_are_bounded_by_the_objective_cutoff(seed: int) -> 
     better = with_objective_cutoff(program, known)
     row = better.constraints["no worse"].expression
     assert known.value(row) == pytest.approx(CUTOFF_MARGIN * (1 + known.objective), rel=1e-6)
-    (maximum,) = witnessed_maxima(program, "exact")
+    (maximum,) = maxima_on_other_side(program, "exact")
     solver, options = milopt.get_solver("clarabel"), milopt.Options()
     ((low, high),) = wide_ranges(better, [maximum], solver, options, Clock(None)).values()
     inside = best.value(maximum.argument)

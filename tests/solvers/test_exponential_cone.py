@@ -135,7 +135,7 @@ def test_several_second_order_cones_in_one_block_beside_an_exponential_one(name,
     assert kkt_residuals(form, answer.x, answer.z).worst <= 1e-6
 
 
-def test_other_solvers_reject_it_and_name_supporting_solvers(build_form) -> None:
+def test_solvers_without_exponential_cones_raise_an_error_that_names_supporting_solvers(build_form) -> None:
     form = bounded_exponential(build_form)
     supporting = [solver.name for solver in registry.installed_solvers() if unsupported_reason(solver, form) is None]
     assert {"clarabel", "ecos"} <= set(supporting)

@@ -272,7 +272,7 @@ def test_equal_bags_in_both_classes_have_edge_zero():
         assert priced.certificate.holds(1e-9)
 
 
-def test_labels_of_one_class_only(golden_bags):
+def test_labels_of_one_class_give_a_valid_column(golden_bags):
     bags, _ = golden_bags
     _, price = native_pricing(bags, np.ones(6))
     assert price(UNIFORM).columns[0].value > 0

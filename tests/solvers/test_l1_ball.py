@@ -225,7 +225,7 @@ def test_soft_margins_of_the_golden_bags(golden_bags, nu, gamma):
 # -- supported and unsupported programs --------------------------------------------------------------------------------
 
 
-def test_labels_of_one_class_only(golden_bags):
+def test_labels_of_one_class_give_a_valid_column(golden_bags):
     bags, _ = golden_bags
     same = np.ones(6)
     pricing, _, p = native_pricing(bags, same, bags.instances)

@@ -158,7 +158,7 @@ def test_singular_hessian_gives_a_minimum_or_an_unbounded_program() -> None:
     assert solve(fixed).z == pytest.approx([1.0, 2.0])
 
 
-def test_odm_on_the_bag_means_of_the_golden_fixture() -> None:
+def test_odm_on_the_bag_means_of_the_golden_fixture_has_the_known_values() -> None:
     """Compare with known values: lambda = 16, theta = mu = 0.5, Gaussian kernel with s = 0.5 on bag means."""
     bags = [
         [(0, 0), (2, 2)],

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from milopt.interrupt import CallEnd, noted_interrupt, run_interruptible
+from milopt.interrupt import CallEnd, call_on_interrupt, run_interruptible
 
 LEFT_BEHIND = """
 import os, signal, threading
@@ -42,8 +42,8 @@ def test_the_process_waits_for_a_call_that_was_abandoned() -> None:
 
 def test_nested_interrupt_handlers_are_all_called_and_the_original_handler_is_restored() -> None:
     seen: list[str] = []
-    with noted_interrupt(lambda: seen.append("outer")):
-        with noted_interrupt(lambda: seen.append("inner")):
+    with call_on_interrupt(lambda: seen.append("outer")):
+        with call_on_interrupt(lambda: seen.append("inner")):
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     assert seen == ["inner", "outer", "outer"]
@@ -53,7 +53,7 @@ def test_nested_interrupt_handlers_are_all_called_and_the_original_handler_is_re
 def test_a_call_in_a_thread_is_stopped_inside_noted_interrupt() -> None:
     seen: list[str] = []
     stop = threading.Event()
-    with noted_interrupt(lambda: seen.append("noted")):
+    with call_on_interrupt(lambda: seen.append("noted")):
         ended = run_interruptible(lambda: os.kill(os.getpid(), signal.SIGINT) or stop.wait(60), stop.set, patience=60.0)
         assert (ended, seen) == (CallEnd.STOPPED, ["noted"])
         signal.raise_signal(signal.SIGINT)
@@ -64,7 +64,7 @@ def test_a_handler_of_other_code_is_not_replaced() -> None:
     seen: list[str] = []
     signal.signal(signal.SIGINT, lambda number, frame: seen.append("theirs"))
     try:
-        with noted_interrupt(lambda: seen.append("ours")):
+        with call_on_interrupt(lambda: seen.append("ours")):
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -159,7 +159,7 @@ def test_the_error_without_a_similar_name_lists_all_solvers() -> None:
 
 @pytest.mark.usefixtures("toy")
 class TestAnotherPackage:
-    def test_its_solver_and_model_are_found(self) -> None:
+    def test_solver_and_model_of_another_package_are_found(self) -> None:
         assert registry.require_solver("toy").name == "toy"
         assert registry.model_class("nearest-bag").__name__ == "NearestBag"
 
@@ -173,7 +173,7 @@ class TestAnotherPackage:
             registry.get_solver("toy-familly:ONE")
 
     @pytest.mark.parametrize("name", ["toy-family", "toy-family:"])
-    def test_the_error_for_a_family_without_variant_says_what_to_write(self, name: str) -> None:
+    def test_the_error_for_a_family_without_variant_shows_the_syntax(self, name: str) -> None:
         with pytest.raises(UnknownNameError, match='is a family of solvers: write "toy-family:NAME"'):
             registry.get_solver(name)
 
@@ -222,7 +222,7 @@ class TestModelFile:
         )
         return path
 
-    def test_its_class_is_loaded(self, file: Path) -> None:
+    def test_the_class_in_a_file_is_loaded(self, file: Path) -> None:
         assert registry.model_class(f"{file}:Mine")().C == 1.0
 
     def test_an_edit_of_the_file_takes_effect(self, file: Path) -> None:
@@ -234,7 +234,7 @@ class TestModelFile:
         with pytest.raises(UnknownNameError, match=r'No class is called "Mien" in .*; did you mean "Mine"\?'):
             registry.model_class(f"{file}:Mien")
 
-    def test_the_error_without_a_class_says_what_to_write(self, file: Path) -> None:
+    def test_the_error_for_a_file_without_a_class_shows_the_syntax(self, file: Path) -> None:
         with pytest.raises(UnknownNameError, match=r"numpy\.py:Class"):
             registry.model_class(str(file))
         with pytest.raises(UnknownNameError, match=r'numpy\.py:Class, with "Mine"'):

@@ -1,4 +1,4 @@
-"""Bridges between a program in standard form and a solver that lacks a feature.
+"""Bridges: transformations of programs in standard form, for solvers that lack a feature or need a better scaling.
 
-The function `apply` rewrites the program, and `invert` maps the solver's answer back.
+In each module, `apply` transforms the program, and `invert` maps the solver's answer back.
 """

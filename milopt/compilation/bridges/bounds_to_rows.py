@@ -1,11 +1,12 @@
-"""Bridge from bounds to rows, for solvers whose columns are all free.
+"""Bridge from bounds to rows, for solvers that do not support bounds on columns.
 
     lower_j = upper_j     becomes   x_j - lower_j  = 0
     x_j >= lower_j        becomes   x_j - lower_j >= 0
     x_j <= upper_j        becomes   upper_j - x_j >= 0
 
-The new rows follow the rows of the form; infinite bounds give no row. The multipliers of the new rows are the reduced
-costs (with a minus sign for upper bounds). milopt recomputes the reduced costs, so `invert` drops these multipliers.
+The new rows follow the rows of the form; an infinite bound gives no row. The multipliers of the new rows are the
+reduced costs (with a minus sign for upper bounds). milopt computes reduced costs itself, so `invert` drops these
+multipliers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from milopt.cones import NONNEGATIVE, ZERO
 
 
 def apply(form: StandardForm) -> StandardForm:
-    """Return the program with free columns and with rows in place of bounds; the form itself if it has no bounds."""
+    """Return the program with rows in place of the bounds on columns; the form itself if it has no bounds."""
     fixed = np.flatnonzero(form.lower == form.upper)
     lower = np.flatnonzero(np.isfinite(form.lower) & (form.lower != form.upper))
     upper = np.flatnonzero(np.isfinite(form.upper) & (form.lower != form.upper))

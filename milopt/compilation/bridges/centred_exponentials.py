@@ -1,9 +1,10 @@
-"""Bridge that centres exponential cones: it removes large numbers from the exponential cones of a program.
+"""Bridge that shifts exponential cones, so that their rows contain no large numbers near the optimum.
 
-For every c, (x, y, z) is in the exponential cone if and only if (x - c y, y, exp(-c) z) is. A solver whose scaling
-treats the three rows of a cone alike cannot make this change itself, and stalls if z is thousands of times y. One c is
-used for all cones: the logarithm of the largest z / y at a point near the optimum. Then no z is large, and columns that
-occur in several z keep their proportions. Multipliers are mapped back by the transpose.
+For every c, (x, y, z) is in the exponential cone if and only if (x - c y, y, exp(-c) z) is in the cone. A solver that
+scales the three rows of a cone by one factor cannot make this change itself, and stalls if z is thousands of times y.
+One c is used for all cones: the logarithm of the largest z / y at a point near the optimum. After the change, no z is
+large relative to y, and columns that occur in several z keep their proportions. Multipliers are mapped back by the
+transpose of the change.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.cones import EXPONENTIAL
 
 MAX_SHIFT = 30.0
-"""Limit on |c|: exp(30) is about 1e13, beyond which a row would be lost to rounding."""
+"""Largest |c|: exp(30) is about 1e13, and a row that is scaled by a larger factor would be lost to rounding."""
 
 
-def shift(form: StandardForm, point: Vector) -> float:
-    """Return c, the logarithm of the largest z / y at the point, limited to +-`MAX_SHIFT`.
+def choose_shift(form: StandardForm, point: Vector) -> float:
+    """Return c, the logarithm of the largest z / y of a cone at a point, limited to the range +-`MAX_SHIFT`.
 
-    Only cones with y > 0 and z > 0 count; without any, c is 0.
+    Only cones with y > 0 and z > 0 at the point are considered; c is 0 if there are none.
     """
     rows = form.rows_in(EXPONENTIAL).reshape(-1, 3)
     s = form.F @ point + form.g
@@ -36,17 +37,17 @@ def shift(form: StandardForm, point: Vector) -> float:
 
 def apply(form: StandardForm, c: float) -> StandardForm:
     """Return the program with the rows (x, y, z) of its exponential cones replaced by (x - c y, y, exp(-c) z)."""
-    change = _change(form, c)
+    change = _shift_matrix(form, c)
     return replace(form, F=sp.csr_array(change @ form.F), g=change @ form.g)
 
 
 def invert(form: StandardForm, answer: Answer, c: float) -> Answer:
     """Return the answer for `form`, given the answer for `apply(form, c)`."""
-    return answer if answer.z is None else replace(answer, z=_change(form, c).T @ answer.z)
+    return answer if answer.z is None else replace(answer, z=_shift_matrix(form, c).T @ answer.z)
 
 
-def _change(form: StandardForm, c: float) -> sp.csr_array:
-    """Return the matrix that maps the rows of `form` to the rows of `apply(form, c)`."""
+def _shift_matrix(form: StandardForm, c: float) -> sp.csr_array:
+    """Return the matrix that maps the values of the rows of `form` to those of the rows of `apply(form, c)`."""
     first, second, third = form.rows_in(EXPONENTIAL).reshape(-1, 3).T
     diagonal = np.ones(form.m)
     diagonal[third] = np.exp(-c)

@@ -1,9 +1,9 @@
-"""Bridge that removes idle rows, for solvers that reject rows without entries or break down at huge offsets.
+"""Bridge that removes idle rows, for solvers that reject rows without entries or fail at huge offsets.
 
-Whether a row without entries holds does not depend on x. Such rows are removed if they hold, and their multiplier is 0.
-Those that do not hold are kept, because they make the program infeasible. An inequality with an offset of at least
-`HUGE_OFFSET` means "no inequality" in many files and tools, and is removed too; the certificate checks it like any
-other row. Rows in non-polyhedral cones are always kept.
+Whether a row without non-zero coefficients holds does not depend on x. Such rows are removed if they hold, and get the
+multiplier 0; if they do not hold, they are kept, because they make the program infeasible. An inequality with an offset
+of at least `HUGE_OFFSET` means "no inequality" in many files and tools, and is removed too; the certificate still
+checks it like any other row. Rows in non-polyhedral cones are always kept.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from milopt.cones import NONNEGATIVE
 HUGE_OFFSET = 1e19
 """Smallest offset of an inequality that counts as infinite.
 
-It is below 1e20, the infinity of most tools, because sums with 1e20 may be smaller.
+Most tools use 1e20 for infinity. The limit is smaller, because an offset that is a sum of 1e20 and other numbers may be
+smaller than 1e20.
 """
 
 
 def apply(form: StandardForm) -> StandardForm:
     """Return the program without idle rows (see the module docstring); the form itself if there are none."""
-    kept = _is_kept(form)
+    kept = _rows_to_keep(form)
     if kept.all():
         return form
     blocks: list[RowBlock] = []
@@ -50,15 +51,15 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
     if answer.z is None or answer.z.size == form.m:
         return answer
     z = np.zeros(form.m)
-    z[_is_kept(form)] = answer.z
+    z[_rows_to_keep(form)] = answer.z
     return replace(answer, z=z)
 
 
-def _is_kept(form: StandardForm) -> npt.NDArray[np.bool_]:
-    """Return, per row, whether it is kept.
+def _rows_to_keep(form: StandardForm) -> npt.NDArray[np.bool_]:
+    """Return a mask that is True for the rows to keep.
 
-    A row is kept if it has an entry, if it does not hold, or if its cone is not polyhedral. Inequalities with an offset
-    of at least `HUGE_OFFSET` are never kept.
+    A row is kept if it has a non-zero coefficient, if it does not hold, or if its cone is not polyhedral. Inequalities
+    with an offset of at least `HUGE_OFFSET` are never kept.
     """
     row = np.repeat(np.arange(form.m), np.diff(form.F.indptr))
     kept = violations(form, form.g) > 0.0

@@ -5,9 +5,9 @@ With P = B'B, a new column t replaces the quadratic term:
     min 1/2 x'Px + q'x    becomes    min t + q'x   s.t.   t >= 1/2 ||Bx||^2,
     that is   || (t/s - s, sqrt(2) Bx) || <= t/s + s     for any s > 0,
 
-since (t/s + s)^2 - (t/s - s)^2 = 4t. The best scale s is near sqrt(t) at the optimum. The multiplier (u, v, w) of the
-cone satisfies  (u + v)/s = 1  and  sqrt(2) B'w = -Px  at the optimum, so the multipliers of the other rows do not
-change:  Px + q = F'z + ...
+since (t/s + s)^2 - (t/s - s)^2 = 4t. Accuracy is best if s is near sqrt(t) at the optimum. At the optimum, the
+multiplier (u, v, w) of the cone satisfies  (u + v)/s = 1  and  sqrt(2) B'w = -Px.  So the multipliers z of the other
+rows are those of the original program:  Px + q = F'z + reduced costs.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from milopt.cones import SECOND_ORDER
 from milopt.errors import ConvexityError
 
 ZERO_TOLERANCE = 1e-13
-"""Share of the largest eigenvalue up to which an eigenvalue counts as zero."""
+"""Largest eigenvalue that counts as zero, relative to the largest absolute eigenvalue."""
 NEGATIVE_TOLERANCE = 1e-9
-"""Share of the largest eigenvalue; an eigenvalue below minus this share counts as negative."""
+"""An eigenvalue below minus this share of the largest absolute eigenvalue counts as negative."""
 
 
 def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
     """Return the program with a linear objective, one more column t and one more cone; the form itself if P is zero.
 
-    `scale` is s in the module docstring.
+    `scale` is the number s of the module docstring.
     """
     if form.P.is_zero:
         return form
-    root = factor(form.P)
+    root = square_root(form.P)
     n, m, k = form.n, form.m, root.shape[0]
     ends = sp.csr_array(np.array([[1.0 / scale], [1.0 / scale]]))
     cone = sp.block_array([[sp.csr_array((2, n)), ends], [np.sqrt(2.0) * root, None]], format="csr")
@@ -57,7 +57,7 @@ def apply(form: StandardForm, scale: float = 1.0) -> StandardForm:
 
 
 def invert(form: StandardForm, answer: Answer) -> Answer:
-    """Return the answer for `form`, given the answer for `apply(form)`, restricted to its own columns and rows."""
+    """Return the answer for `form`, given the answer for `apply(form)`: without the new column and the new rows."""
     return replace(
         answer,
         x=None if answer.x is None else answer.x[: form.n],
@@ -66,9 +66,10 @@ def invert(form: StandardForm, answer: Answer) -> Answer:
 
 
 def gradient_mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -> Vector:
-    """Return, per column, |Px + sqrt(2) B'w|: the gradient of the point minus that of the cone's multiplier.
+    """Return |Px + sqrt(2) B'w| per column, which is 0 at an exact solution (see the module docstring).
 
-    `conic` is `apply(form)` and `answer` its answer. The result is inf if the answer has no point or no multipliers.
+    `conic` is `apply(form)`, and `answer` is the solver's answer for `conic`. The result is inf if the answer has no
+    point or no multipliers.
     """
     if answer.x is None or answer.z is None:
         return np.full(form.n, np.inf)
@@ -77,25 +78,25 @@ def gradient_mismatch(form: StandardForm, conic: StandardForm, answer: Answer) -
     return np.asarray(np.abs(form.P.times(answer.x[: form.n]) + gradient))
 
 
-def factor(P: Quadratic) -> sp.csr_array:
-    """Return B with P = B'B, computed piece by piece, or from the sum of all pieces if one of them is not convex."""
+def square_root(P: Quadratic) -> sp.csr_array:
+    """Return B with P = B'B, computed piece by piece, or from the sum of all pieces if a piece is not convex."""
     roots = []
     for piece in P.pieces:
         if piece.weight.ndim == 1:
             if (piece.weight < 0).any():
-                return _root_of_whole_matrix(P)
+                return _root_of_sum(P)
             kept = np.flatnonzero(piece.weight)
             roots.append(sp.csr_array(sp.diags_array(np.sqrt(piece.weight[kept])) @ piece.rows[kept]))
         else:
             root = _dense_root(piece.weight)
             if root is None:
-                return _root_of_whole_matrix(P)
+                return _root_of_sum(P)
             roots.append(sp.csr_array(sp.csr_array(root) @ piece.rows))
     return sp.csr_array(sp.vstack(roots, format="csr"))
 
 
-def _root_of_whole_matrix(P: Quadratic) -> sp.csr_array:
-    """Return B with P = B'B from the sum of all pieces, or raise an error if P is not convex."""
+def _root_of_sum(P: Quadratic) -> sp.csr_array:
+    """Return B with P = B'B, computed from the sum of all pieces, or raise a `ConvexityError` if P is not convex."""
     root = _dense_root(P.dense)
     if root is None:
         raise ConvexityError(
@@ -108,7 +109,8 @@ def _root_of_whole_matrix(P: Quadratic) -> sp.csr_array:
 def _dense_root(W: Matrix) -> Matrix | None:
     """Return B with W = B'B for a symmetric W; None if W has a negative eigenvalue (see `NEGATIVE_TOLERANCE`).
 
-    B is the Cholesky factor or, if W is not positive definite, computed from the eigenvalues above `ZERO_TOLERANCE`.
+    B is the transposed Cholesky factor. If W is not positive definite, B is computed from the eigenvectors whose
+    eigenvalues exceed `ZERO_TOLERANCE` times the largest.
     """
     try:
         return np.asarray(np.linalg.cholesky(W).T, dtype=np.float64)

@@ -1,15 +1,16 @@
 """Bridge that scales columns and objective to about unit size, for solvers with absolute tolerances.
 
-With  x = D u  and the objective divided by s,
+With  x = D u  and the objective divided by s, the program becomes
 
     min 1/2 u'(DPD/s)u + (Dq/s)'u   s.t.   F D u + g in K,   lower/d <= u <= upper/d.
 
-The diagonal D of column units d is chosen together with a diagonal E and a number e (Ruiz): the rows of E F D and the
-largest entry of e |P_jj|^(1/2) d_j have about size 1, and so has the larger of both in each column. A column without
-entries in F and on the diagonal of P keeps its unit. The scale s is the largest of |d_j q_j| and d_j^2 |P_jj|. All
-factors are powers of two, so that nothing is rounded. All factors are 1 if the units d differ by less than a factor of
-1024 and s is between 1/1024 and 1024. The multipliers of the rows are  z = s z_u.  The constant of the objective is
-dropped.
+The diagonal matrix D of the column units d is computed together with a diagonal matrix E and a number e by a Ruiz
+iteration, after which three sizes are about 1: the largest absolute entry of each row of E F D, the largest of the
+numbers e |P_jj|^(1/2) d_j, and, in each column j, the larger of this number and the largest absolute entry of E F D. A
+column without entries in F and on the diagonal of P has the unit 1. The scale s is the largest of all |d_j q_j| and
+d_j^2 |P_jj|. All factors are rounded to powers of two, so that scaling causes no rounding errors. All factors are 1 if
+the units d differ by less than a factor of 1024 and s is between 1/1024 and 1024. The multipliers of the rows are
+z = s z_u,  where z_u are those of the program over u. The constant of the objective is dropped.
 """
 
 from __future__ import annotations
@@ -25,30 +26,30 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import StandardForm
 
 N_PASSES = 4
-"""Number of passes of the equilibration of rows and columns."""
+"""Number of passes of the Ruiz iteration."""
 MAX_UNSCALED_RATIO = 2.0**10
-"""Ratio below which units of columns, and the size of the objective, are left as they are."""
+"""Nothing is scaled if the units of columns differ by less than this factor, and s differs from 1 by less."""
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Units d of the columns and size s of the objective in these units."""
+    """Units d of the columns (`columns`) and scale s of the objective (`objective`); see the module docstring."""
 
     columns: Vector
     objective: float
 
     @property
     def gradient(self) -> Vector:
-        """Factor s/d from each entry of the scaled gradient to the gradient itself."""
+        """Factors s/d that convert each entry of the gradient of the scaled program to the original units."""
         return np.asarray(self.objective / self.columns)
 
 
-def scales(form: StandardForm) -> Scales:
-    """Return the units d and the size s of a form, as the module docstring defines them."""
+def choose_scales(form: StandardForm) -> Scales:
+    """Return the units d and the scale s for a form, as the module docstring defines them."""
     d = _column_units(form)
     linear, curved = np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2
     largest = max(float(linear.max(initial=0.0)), float(curved.max(initial=0.0)))
-    s = float(_power_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0
+    s = float(_nearest_powers_of_two(np.array(largest))) if 0.0 < largest < np.inf else 1.0
     if (
         d.max(initial=1.0) < MAX_UNSCALED_RATIO * d.min(initial=1.0)
         and 1.0 / MAX_UNSCALED_RATIO < s < MAX_UNSCALED_RATIO
@@ -58,7 +59,7 @@ def scales(form: StandardForm) -> Scales:
 
 
 def apply(form: StandardForm, scales: Scales) -> StandardForm:
-    """Return the program over u; its objective is that of `form`, without the constant, divided by s."""
+    """Return the program over u; its objective is that of `form` without the constant, divided by s."""
     d, s = scales.columns, scales.objective
     pieces = tuple(Piece(_scale_columns(piece.rows, d), piece.weight / s) for piece in form.P.pieces)
     return replace(
@@ -73,7 +74,7 @@ def apply(form: StandardForm, scales: Scales) -> StandardForm:
 
 
 def invert(answer: Answer, scales: Scales) -> Answer:
-    """Return the answer over x, given the answer over u."""
+    """Return the answer for the program over x, given the answer for the program over u."""
     return replace(
         answer,
         x=None if answer.x is None else scales.columns * answer.x,
@@ -101,9 +102,9 @@ def _column_units(form: StandardForm) -> Vector:
         np.maximum.at(columns, column, size)
         e /= np.sqrt(np.where(rows > 0.0, rows, 1.0))
         d /= np.sqrt(np.where(columns > 0.0, columns, 1.0))
-    return _power_of_two(d)
+    return _nearest_powers_of_two(d)
 
 
-def _power_of_two(values: Vector) -> Vector:
-    """Return the nearest powers of two, on a logarithmic scale."""
+def _nearest_powers_of_two(values: Vector) -> Vector:
+    """Return the powers of two that are nearest to positive values on a logarithmic scale."""
     return np.asarray(np.exp2(np.round(np.log2(values))))

@@ -1,4 +1,4 @@
-"""Atoms of absolute values: |e| entry by entry, and the infinity norm max_j |e_j|."""
+"""Atoms of absolute values: the absolute value |e| of each entry, and the infinity norm max_j |e_j|."""
 
 from __future__ import annotations
 

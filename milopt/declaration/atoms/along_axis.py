@@ -12,10 +12,11 @@ from milopt.errors import DeclarationError
 
 
 def runs_along_axis(expression: Operand, axis: int | None, atom: str) -> tuple[Expression, Segments, Shape]:
-    """Return the argument with the entries of each run in sequence, the runs, and the shape of the atom.
+    """Return (argument, runs, shape) for an atom that reduces all entries of an expression, or those along an axis.
 
-    Without an axis, all entries form one run, and the atom is a scalar. With an axis, each run consists of the entries
-    along that axis, and the atom has the shape of the remaining axes. Error messages mention the name `atom`.
+    The argument has the entries of each run in sequence, and the shape is that of the atom. Without an axis, all
+    entries form one run, and the atom is a scalar. With an axis, each run consists of the entries along that axis, and
+    the atom has the shape of the remaining axes. `atom` is the name of the atom in error messages.
     """
     argument = as_expression(expression)
     if axis is None:

@@ -1,4 +1,4 @@
-"""Base classes of atoms: vectors of convex functions, each of a run of entries of one argument.
+"""Base classes of atoms: vectors of convex functions, each of which depends on one run of entries of the argument.
 
     atom(e)_i = phi_i(e[run i]),   phi_i convex
 
@@ -39,7 +39,7 @@ class Notation(Protocol):
     """Writer of the parts of an atom as LaTeX text; an index is a letter such as "i", or "" for a scalar."""
 
     def argument(self, index: str) -> str:
-        """Return the LaTeX text of the entry `index` of the argument, or the symbol of a function."""
+        """Return the LaTeX text of the entry `index` of the argument, or the symbol of the argument if a function."""
 
     def bracketed(self, index: str) -> str:
         """Return the LaTeX text of the entry `index` of the argument, in brackets unless it is a single term."""
@@ -63,15 +63,15 @@ class Notation(Protocol):
     def numbers(self, values: Vector, letter: str, index: str) -> str:
         """Return the LaTeX text of the entry `index` of `values`.
 
-        The text is "" if all numbers are 1, the number if all are equal, and otherwise `letter` with the index.
+        The text is "" if all numbers are 1, the number if all numbers are equal, and otherwise `letter` with the index.
         """
 
 
 class Atom(Leaf, ABC):
     """Base class of atoms: a vector of convex functions phi_i of the runs of one argument e.
 
-    Every method may be called for some of the runs only. Its parameter `runs` describes these runs, and `runs.entries`
-    are their indices in the atom. The values e, low and high are vectors with the entries of these runs.
+    Every method may be called for some runs of the atom only. The parameter `runs` describes these runs, and
+    `runs.entries` are their indices in the atom. The values e, low and high are vectors with the entries of these runs.
 
     A subclass must define all abstract members; otherwise its class statement raises a TypeError. Intermediate base
     classes are declared with `abstract=True`, which skips this check.
@@ -140,13 +140,13 @@ class Atom(Leaf, ABC):
 
     def describe(self) -> str:
         """Return the atom with its argument as text, such as "norm(x)"."""
-        return f"-{self._call(self.negated_word)}" if self.negated_word else self._call(self.word)
+        return f"-{self._call_text(self.negated_word)}" if self.negated_word else self._call_text(self.word)
 
     def describe_negated(self) -> str:
         """Return the negated atom with its argument as text, such as "-norm(x)" or "entropy(x)"."""
-        return self._call(self.negated_word) if self.negated_word else f"-{self.describe()}"
+        return self._call_text(self.negated_word) if self.negated_word else f"-{self.describe()}"
 
-    def _call(self, word: str) -> str:
+    def _call_text(self, word: str) -> str:
         """Return the text "word(argument)"."""
         inside = self._argument
         return f"{word}({inside.name if isinstance(inside, Function) else inside.describe()})"
@@ -192,18 +192,18 @@ class Atom(Leaf, ABC):
 
     @abstractmethod
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return (g', phi*(g')), with g' the point nearest to the slopes g at which the conjugate phi* is finite.
+        """Return (h, phi*(h)), where h is the point nearest to the slopes g in the domain of the conjugate phi*.
 
-        g' has one number per entry, and phi* one number per run. The affine function g'e - phi_i*(g') is a minorant:
-        phi_i(e) >= g'e - phi_i*(g') for all e in the domain. A certificate relies on this inequality, on `value` and
-        on `nearest`.
+        h has one number per entry of e, and phi*(h) one number per run. For each run, the affine function
+        <h, e> - phi*(h) is a minorant: phi(e) >= <h, e> - phi*(h) for all e in the domain of phi. A certificate relies
+        on this inequality, on `value` and on `nearest`.
         """
 
     @abstractmethod
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
-        """Return the direction of phi in each entry of e for low <= e <= high.
+        """Return the direction in which phi is monotone in each entry of e, for low <= e <= high.
 
-        It is +1 if phi is nondecreasing in the entry, -1 if nonincreasing, and 0 if neither is known.
+        The direction is +1 if phi is nondecreasing in the entry, -1 if nonincreasing, and 0 if neither is known.
         """
 
     @abstractmethod
@@ -260,20 +260,20 @@ class RadialAtom(Atom, abstract=True):
 
     @abstractmethod
     def profile_conjugate(self, s: Vector) -> tuple[Vector, Vector]:
-        """Return (s', profile*(s')), with s' the slope nearest to s >= 0 at which the conjugate profile* is finite."""
+        """Return (h, profile*(h)), where h is the number nearest to s >= 0 in the domain of the conjugate profile*."""
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return profile(||e||) for each run."""
-        return self.profile(_radii(e, runs))
+        return self.profile(_run_norms(e, runs))
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
-        """Return profile'(r) e / r with r = ||e||; if 1 / r would overflow, r is replaced by 1 in the division."""
-        r = _radii(e, runs)
+        """Return profile'(r) e / r with r = ||e|| of the run; if 1 / r would overflow, 1 replaces the divisor r."""
+        r = _run_norms(e, runs)
         return e * (self.profile_slope(r) / np.where(r > np.finfo(np.float64).tiny, r, 1.0))[runs.run_of_entry]
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return g with each run rescaled into the domain of the conjugate, and the conjugate there."""
-        length = _radii(g, runs)
+        """Return (h, conjugate of h), where h is g with each run rescaled into the domain of the conjugate."""
+        length = _run_norms(g, runs)
         allowed, conjugate = self.profile_conjugate(length)
         return g * (allowed / np.where(length > 0, length, 1.0))[runs.run_of_entry], conjugate
 
@@ -283,25 +283,25 @@ class RadialAtom(Atom, abstract=True):
 
     def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
         """Return, for each run, the profile at the smallest norm of a vector within the bounds."""
-        return self.profile(_radii(np.maximum(0.0, np.maximum(low, -high)), runs))
+        return self.profile(_run_norms(np.maximum(0.0, np.maximum(low, -high)), runs))
 
     def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
-        """Return, for each run, the profile at the largest norm of a vector within the bounds; inf if that is inf."""
+        """Return, for each run, the profile at the largest norm within the bounds; inf if a bound is infinite."""
         longest = np.maximum(np.abs(low), np.abs(high))
         is_finite = runs.sum(np.where(np.isinf(longest), 1.0, 0.0)) == 0
-        values = self.profile(_radii(np.where(np.isinf(longest), 0.0, longest), runs))
+        values = self.profile(_run_norms(np.where(np.isinf(longest), 0.0, longest), runs))
         return np.where(is_finite, values, np.inf)
 
 
 class SelectionAtom(Atom, abstract=True):
-    """Base class of maxima over each run; the slopes select one entry per run, the witness."""
+    """Base class of maxima over each run; the slopes are 1 at one entry per run, the witness, and 0 elsewhere."""
 
     def witnesses(self, e: Vector, runs: Segments) -> Index:
         """Return the index in e of the maximum of each run; ties go to the smallest index."""
         return runs.argmax(e)
 
 
-def _radii(e: Vector, runs: Segments) -> Vector:
+def _run_norms(e: Vector, runs: Segments) -> Vector:
     """Return the Euclidean norm of each run, without overflow."""
     size = np.abs(e)
     top = runs.max(size) if runs.sizes.all() else np.full(runs.count, size.max(initial=0.0))

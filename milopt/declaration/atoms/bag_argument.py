@@ -10,8 +10,8 @@ from milopt.errors import DeclarationError
 def resolve_bags(expression: Expression, bags: Bags | None, atom: str) -> Bags:
     """Return `bags`, or the bags of the expression if `bags` is None.
 
-    Raise `DeclarationError`, which names the atom, if there are no bags, or if the expression is not a vector with one
-    entry per instance of the bags.
+    Raise `DeclarationError`, with the name `atom` in its message, if there are no bags, or if the expression is not a
+    vector with one entry per instance of the bags.
     """
     if not isinstance(expression, Expression):
         raise DeclarationError(f"{atom} needs an expression over instances, not {type(expression).__name__}.")

@@ -13,7 +13,7 @@ from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand
 
 MIN_SLOPE_ARGUMENT = float(np.finfo(np.float64).tiny)
-"""Smallest normal number. The slope at 0 is infinite; the slope at this point is used there instead.
+"""Smallest normal number. The slope at 0 is infinite, so the slope at this point is used at 0 instead.
 
 The resulting minorant exceeds x log x by at most 2.3e-308.
 """

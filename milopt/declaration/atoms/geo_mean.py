@@ -47,8 +47,11 @@ class NegativeGeoMean(Atom):
         return np.asarray((self.value(x, runs) / runs.sizes)[runs.run_of_entry] / x)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return the slopes -h nearest to g with h > 0 and geometric mean of h at least 1 / n, and the conjugate 0."""
-        return -_project_to_geometric_mean(-g, runs), np.zeros(runs.count)
+        """Return (-h, 0), where -h is nearest to g such that h > 0 has a geometric mean of at least 1 / n in each run.
+
+        n is the number of entries of the run.
+        """
+        return -_project_onto_min_geometric_mean(-g, runs), np.zeros(runs.count)
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
         """Return -1 for every entry: the atom is nonincreasing."""
@@ -60,7 +63,7 @@ class NegativeGeoMean(Atom):
         return np.where(is_finite, self.value(np.where(np.isinf(high), 0.0, high), runs), -np.inf)
 
     def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
-        """Return the value at the lower bounds, or at 0 for infinite ones, where the atom is largest."""
+        """Return the value at the lower bounds, where the atom is largest; an infinite lower bound counts as 0."""
         return self.value(np.where(np.isinf(low), 0.0, low), runs)
 
     def nearest(self, e: Vector, runs: Segments) -> Vector:
@@ -112,8 +115,8 @@ def geo_mean(expression: Operand, axis: int | None = None) -> Expression:
     return -NegativeGeoMean(*runs_along_axis(check_not_empty(expression, "geo_mean"), axis, "geo_mean"))
 
 
-def _project_to_geometric_mean(a: Vector, runs: Segments) -> Vector:
-    """Return the point h > 0 nearest to a with a geometric mean of at least 1 / n, for each run."""
+def _project_onto_min_geometric_mean(a: Vector, runs: Segments) -> Vector:
+    """Return, for each run of n entries, the point h > 0 nearest to a with a geometric mean of at least 1 / n."""
     # h solves h_j (h_j - a_j) = m with the smallest m >= 0 for which sum log h_j >= -n log n.
     min_log_sum = -runs.sizes * np.log(runs.sizes)
     scale = 1.0 + runs.max(np.abs(a))

@@ -13,9 +13,10 @@ from milopt.errors import DeclarationError
 
 
 def broadcast_together(expressions: Sequence[Operand], atom: str) -> tuple[tuple[Expression, ...], Shape]:
-    """Return expressions or numbers broadcast to a common shape, each as a vector or scalar, and this shape.
+    """Return (parts, shape): the expressions or numbers broadcast to a common shape, and this shape.
 
-    `DeclarationError`, which names the atom, is raised if the shapes do not match.
+    Each part is flattened to a vector, or is a scalar if the shape is (). `DeclarationError`, with the name `atom` in
+    its message, is raised if the shapes do not match.
     """
     operands = [as_expression(operand) for operand in expressions]
     shape: Shape | None = ()
@@ -28,8 +29,11 @@ def broadcast_together(expressions: Sequence[Operand], atom: str) -> tuple[tuple
 
 
 def interleave(parts: Sequence[Expression]) -> Expression:
-    """Return a vector with the first entries of all parts, then their second entries, and so on (equal sizes)."""
-    return reduce(lambda a, b: a + b, (_spread(part, k, len(parts)) for k, part in enumerate(parts)))
+    """Return a vector with the first entries of all parts, then their second entries, and so on.
+
+    The parts have equal sizes.
+    """
+    return reduce(lambda a, b: a + b, (_scatter_with_stride(part, k, len(parts)) for k, part in enumerate(parts)))
 
 
 def deinterleave(argument: Expression, width: int, shape: Shape) -> tuple[Expression, ...]:
@@ -37,10 +41,10 @@ def deinterleave(argument: Expression, width: int, shape: Shape) -> tuple[Expres
     return tuple(argument[k::width] if shape else argument[k] for k in range(width))
 
 
-def _spread(expression: Expression, place: int, width: int) -> Expression:
-    """Return a vector with the entries of an expression at place, place + width, ..., and zeros elsewhere."""
+def _scatter_with_stride(expression: Expression, start: int, width: int) -> Expression:
+    """Return a vector with the entries of an expression at the positions start, start + width, ..., and 0 elsewhere."""
     count = expression.size
     rows = np.zeros(count * width + 1, dtype=np.intp)
-    rows[place + 1 + width * np.arange(count)] = 1
+    rows[start + 1 + width * np.arange(count)] = 1
     spread = from_parts(np.ones(count), np.arange(count), np.cumsum(rows), (count * width, count))
     return spread @ expression.ravel()

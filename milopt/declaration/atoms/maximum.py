@@ -67,7 +67,7 @@ class BagMax(Max):
     def __init__(self, argument: Expression, bags: Bags) -> None:
         super().__init__(argument, Segments(bags.sizes), (len(bags),))
         self.argument_bags = bags
-        """Bags; the argument has one entry per instance of them."""
+        """Bags to whose instances the entries of the argument belong."""
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the maximum over the instances of a bag."""

@@ -1,4 +1,4 @@
-"""Rows that must lie in cones, from which `Atom.epigraph` builds its constraints."""
+"""Constraints that rows lie in cones: `Atom.epigraph` returns a list of such memberships."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Membership:
     sizes: Index
     """Number of rows of each cone."""
     lazy: bool = False
-    """Whether some rows may be left out until they are violated; only for non-negative rows."""
+    """Whether a row may be left out until a solution violates it; only for non-negative rows."""
     ends_in_function: bool = False
-    """Whether the single cone continues after its rows with a function of a kernel's space, the atom's argument."""
+    """Whether there is a single cone, in which a function of a kernel's space (the argument) follows the rows."""
 
 
 def zero(name: str, rows: Expression) -> Membership:
@@ -43,8 +43,8 @@ def zero(name: str, rows: Expression) -> Membership:
 def non_negative(name: str, rows: Expression, *, lazy: bool = False) -> Membership:
     """Return the constraint rows >= 0.
 
-    `lazy` states that each row bounds one entry of t (the upper bound of the atom) from below, and that rows may be
-    left out until they are violated.
+    `lazy` states that each row is a lower bound on one entry of the epigraph variable t, so that a row may be left out
+    until a solution violates it.
     """
     return Membership(name, rows, NONNEGATIVE, np.ones(rows.size, dtype=np.intp), lazy)
 
@@ -53,18 +53,18 @@ def second_order(name: str, heads: list[Operand], tail: Expression | None, runs:
     """Return the constraint head_0 >= ||(head_1, head_2, ..., tail)|| for each run.
 
     `heads` are vectors with one entry per run, or scalars, and `tail` is a vector with the entries of all runs. A cone
-    consists of one entry of every head and one run of the tail. The tail None represents a function of a kernel's
+    consists of one entry of every head and one run of the tail. If the tail is None, it is a function of a kernel's
     space, which has no rows.
     """
     tails = np.zeros(runs.count, dtype=np.intp) if tail is None else runs.sizes
     sizes = len(heads) + tails
     starts = np.cumsum(sizes) - sizes
     rows = sum(
-        (_spread(broadcast(as_expression(h), (runs.count,)), starts + k, sizes) for k, h in enumerate(heads)), 0.0
+        (_scatter(broadcast(as_expression(h), (runs.count,)), starts + k, sizes) for k, h in enumerate(heads)), 0.0
     )
     if tail is not None:
-        places = np.arange(runs.entry_count) + np.repeat(starts - runs.offsets[:-1] + len(heads), runs.sizes)
-        rows = rows + _spread(tail, places, sizes)
+        positions = np.arange(runs.entry_count) + np.repeat(starts - runs.offsets[:-1] + len(heads), runs.sizes)
+        rows = rows + _scatter(tail, positions, sizes)
     return Membership(name, as_expression(rows), SECOND_ORDER, sizes, ends_in_function=tail is None)
 
 
@@ -72,14 +72,14 @@ def exponential(name: str, x: Operand, y: Operand, z: Operand, count: int) -> Me
     """Return the constraint y exp(x / y) <= z, entry by entry, for `count` entries."""
     sizes = np.full(count, 3, dtype=np.intp)
     starts = 3 * np.arange(count)
-    parts = [_spread(broadcast(as_expression(e), (count,)), starts + k, sizes) for k, e in enumerate((x, y, z))]
+    parts = [_scatter(broadcast(as_expression(e), (count,)), starts + k, sizes) for k, e in enumerate((x, y, z))]
     return Membership(name, as_expression(sum(parts, 0.0)), EXPONENTIAL, sizes)
 
 
-def _spread(expression: Expression, places: Index, sizes: Index) -> Expression:
-    """Return a vector of sum(sizes) entries that has the entries of an expression at `places`, and zeros elsewhere."""
+def _scatter(expression: Expression, positions: Index, sizes: Index) -> Expression:
+    """Return a vector of sum(sizes) entries with the entries of an expression at `positions`, and zeros elsewhere."""
     count = int(sizes.sum())
-    order = np.argsort(places, kind="stable")
-    indptr = np.searchsorted(places[order], np.arange(count + 1))
-    matrix = from_parts(np.ones(places.size), order, indptr, (count, places.size))
+    order = np.argsort(positions, kind="stable")
+    indptr = np.searchsorted(positions[order], np.arange(count + 1))
+    matrix = from_parts(np.ones(positions.size), order, indptr, (count, positions.size))
     return matrix @ expression

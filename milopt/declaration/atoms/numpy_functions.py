@@ -30,7 +30,7 @@ def _dot(a: Any, b: Any) -> object:
 
 
 def _diff(e: Expression, n: int = 1, axis: int = -1) -> Expression:
-    """Return the n-th differences of neighbouring entries along an axis, as numpy.diff."""
+    """Return the n-th differences of neighbouring entries along an axis, like numpy.diff."""
     moved = e.rearrange(lambda entries: np.moveaxis(entries, axis, -1), "numpy.diff")
     for _ in range(n):
         moved = moved[..., 1:] - moved[..., :-1]
@@ -38,7 +38,7 @@ def _diff(e: Expression, n: int = 1, axis: int = -1) -> Expression:
 
 
 def _cumsum(e: Expression, axis: int | None = None) -> Expression:
-    """Return the cumulative sums along an axis, or of all entries row after row if `axis` is None, as numpy.cumsum."""
+    """Return cumulative sums along an axis, or of all entries row after row if `axis` is None, like numpy.cumsum."""
     if axis is None:
         return e.ravel() @ np.tri(e.size).T
     moved = e.rearrange(lambda entries: np.moveaxis(entries, axis, -1), "numpy.cumsum")
@@ -46,7 +46,7 @@ def _cumsum(e: Expression, axis: int | None = None) -> Expression:
     return total.rearrange(lambda entries: np.moveaxis(entries, -1, axis), "numpy.cumsum")
 
 
-UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
+UFUNC_REPLACEMENTS: Mapping[np.ufunc, Callable[..., object]] = {
     np.absolute: absolute,
     np.fabs: absolute,
     np.exp: exp,
@@ -78,7 +78,7 @@ UFUNCS: Mapping[np.ufunc, Callable[..., object]] = {
 }
 """Function of milopt, or operator of expressions, for each supported numpy ufunc."""
 
-FUNCTIONS: Mapping[Callable[..., object], Callable[..., object]] = {
+FUNCTION_REPLACEMENTS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.sum: lambda e, axis=None, *, keepdims=False: e.sum(axis, keepdims),
     np.mean: lambda e, axis=None, *, keepdims=False: e.mean(axis, keepdims),
     np.trace: lambda e, offset=0: e.trace(offset),
@@ -148,7 +148,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords:
     `method` is "__call__", or a method of the ufunc such as "reduce". Raise `DeclarationError` with advice if milopt
     has no function for the ufunc, its method or its keyword arguments.
     """
-    replacement = UFUNCS.get(ufunc)
+    replacement = UFUNC_REPLACEMENTS.get(ufunc)
     if method != "__call__":
         _raise_unsupported(f"{ufunc.__name__}.{method}")
     if replacement is None:
@@ -171,7 +171,7 @@ def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], key
     if function in REARRANGING_FUNCTIONS and isinstance(inputs[0], Expression):
         name = f"numpy.{function.__name__}"
         return inputs[0].rearrange(lambda entries: function(entries, *inputs[1:], **keywords), name)
-    replacement = FUNCTIONS.get(function)
+    replacement = FUNCTION_REPLACEMENTS.get(function)
     if replacement is None:
         _raise_unsupported(function.__name__)
     try:
@@ -185,12 +185,12 @@ def apply_function(function: Callable[..., object], inputs: tuple[Any, ...], key
     return replacement(*inputs, **keywords)
 
 
-def as_array(expression: Expression, calling_module: str) -> npt.NDArray[np.object_]:
-    """Raise an error, because an expression cannot be converted to an array, unless scipy.sparse asks for it.
+def as_array_for_scipy(expression: Expression, calling_module: str) -> npt.NDArray[np.object_]:
+    """Return the expression as an array with one object for scipy.sparse, and raise an error for any other caller.
 
-    For `matrix @ e` with a sparse matrix, scipy converts e to an array. If the result is an array with one object,
-    scipy leaves the product to `Expression.__rmatmul__`; an error would abort the product. `calling_module` is the
-    name of the module that requested the conversion.
+    An expression cannot be converted to an array of numbers. But for `matrix @ e` with a sparse matrix, scipy converts
+    e to an array, and an error would abort the product; an array with one object makes scipy call
+    `Expression.__rmatmul__`. `calling_module` is the name of the module that requested the conversion.
     """
     if calling_module.split(".")[:2] == ["scipy", "sparse"]:
         array = np.empty((), dtype=object)

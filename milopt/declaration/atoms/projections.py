@@ -1,4 +1,4 @@
-"""Euclidean projections onto simplices and 1-norm balls, run by run: the slopes of minorants of polyhedral atoms."""
+"""Euclidean projections of each run onto a simplex or a 1-norm ball, which contain the slopes of polyhedral atoms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from milopt.declaration.atoms.segments import Segments
 BISECTION_STEPS = 54
 """Number of bisection steps after which an interval of length 1 has shrunk to double precision."""
 SIMPLEX_TOLERANCE = 1e-9
-"""Largest error of the sum, and largest sum of negative parts, of a simplex point that a solver has returned."""
+"""Largest |sum - 1|, and largest sum of negative parts, at which slopes of a solver count as a point of the simplex."""
 
 
 def descending_order(values: Vector, runs: Segments) -> Index:
@@ -56,7 +56,8 @@ def _project_by_sorting(g: Vector, runs: Segments) -> Vector:
 
 def project_onto_capped_simplex(g: Vector, runs: Segments, totals: Index) -> Vector:
     """Project each run of g onto {0 <= h <= 1, sum h = total}; the total of a run is between 1 and its size."""
-    # The projection is clip(g - shift, 0, 1). The shift lies between the entry of rank `totals` minus 1 and that entry.
+    # The projection is clip(g - shift, 0, 1). With the pivot, the total-th largest entry of the run, the shift lies
+    # between pivot - 1 and pivot.
     pivot = g[descending_order(g, runs)[runs.offsets[:-1] + totals - 1]]
     shifted = np.clip(g - pivot[runs.run_of_entry], -1.0, 1.0)
     low, high = np.full(runs.count, -1.0), np.zeros(runs.count)

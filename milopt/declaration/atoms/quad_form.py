@@ -25,7 +25,7 @@ from milopt.errors import DeclarationError
 class QuadForm(Atom):
     """Quadratic form e'We, with W a symmetric matrix, or a vector for a diagonal matrix.
 
-    An objective keeps the quadratic term, whether W is positive semidefinite or not. Epigraph, for W = B'B:
+    In an objective, the term stays quadratic, whether W is positive semidefinite or not. Epigraph, for W = B'B:
     ((1 + t)/2, (1 - t)/2, Be) in the second-order cone.
     """
 
@@ -55,7 +55,7 @@ class QuadForm(Atom):
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return e'We."""
-        return np.array([e @ self._times(e)])
+        return np.array([e @ self._multiply_by_weight(e)])
 
     def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
         """Return the constraint t >= ||Be||^2, with B'B = W; raise `ConvexityError` if there is no such B."""
@@ -64,7 +64,7 @@ class QuadForm(Atom):
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
         """Return 2 W e."""
-        return 2.0 * self._times(e)
+        return 2.0 * self._multiply_by_weight(e)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
         """Return the projection of g onto the range of W, and the conjugate g'W^+ g / 4 there.
@@ -76,7 +76,7 @@ class QuadForm(Atom):
         return np.asarray(self.root.T @ u), np.array([u @ u / 4.0])
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
-        """Return the sign of w_j e_j if W was given as a vector w and the bounds fix the sign of e_j, otherwise 0.
+        """Return, for each entry j, the sign of w_j e_j if W is a vector w and the bounds fix the sign of e_j, else 0.
 
         A zero weight counts as positive.
         """
@@ -123,7 +123,7 @@ class QuadForm(Atom):
             f"{total}{factor} ".lstrip() + rf"\left({inner}\right)^2" if factor else rf"{total}\left({inner}\right)^2"
         )
 
-    def _times(self, e: Vector) -> Vector:
+    def _multiply_by_weight(self, e: Vector) -> Vector:
         """Return the product W e."""
         return np.asarray(self.weight * e if self.weight.ndim == 1 else self.weight @ e)
 

@@ -31,54 +31,54 @@ class QuadOverLin(Atom):
     cones = frozenset({"second-order"})
 
     def value(self, e: Vector, runs: Segments) -> Vector:
-        """Return ||x||^2 / y for each run; y is at least 1e-100."""
-        x, y = _split(self.nearest(e, runs), runs)
+        """Return ||x||^2 / y for each run, with y replaced by max(y, 1e-100)."""
+        x, y = _split_divisors(self.nearest(e, runs), runs)
         return np.asarray(runs.sum(x**2) / y)
 
     def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
-        """Return the constraint t y >= ||x||^2 for each run; y is its last entry, and x are the others."""
-        is_divisor = _is_divisor(runs)
+        """Return the constraint t y >= ||x||^2 for each run; y is the last entry of the run, x are the others."""
+        is_divisor = _divisor_mask(runs)
         x, y = e[np.flatnonzero(~is_divisor)], e[np.flatnonzero(is_divisor)]
         return [second_order("cone", [0.5 * (t + y), 0.5 * (t - y)], x, Segments(runs.sizes - 1))]
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
-        """Return 2 x / y for the entries of x, and -||x||^2 / y^2 for y; y is at least 1e-100."""
-        x, y = _split(self.nearest(e, runs), runs)
+        """Return 2 x / y for the entries of x, and -||x||^2 / y^2 for y, with y replaced by max(y, 1e-100)."""
+        x, y = _split_divisors(self.nearest(e, runs), runs)
         ratio = x / y[runs.run_of_entry]
-        return _with_divisors(2.0 * ratio, -runs.sum(ratio**2), runs)
+        return _join_divisors(2.0 * ratio, -runs.sum(ratio**2), runs)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return the slopes (a, b) of (x, y) nearest to g with b <= -||a||^2 / 4 for each run, and the conjugate 0."""
-        a, b = _split(g, runs)
+        """Return (h, 0), where h is nearest to g with b <= -||a||^2 / 4 for the slopes (a, b) of (x, y) in each run."""
+        a, b = _split_divisors(g, runs)
         length = np.sqrt(runs.sum(a**2))
         allowed = _nearest_length(length, b)
         scale = np.where(length > 0, allowed / np.where(length > 0, length, 1.0), 1.0)
-        return _with_divisors(a * scale[runs.run_of_entry], np.minimum(b, -(allowed**2) / 4.0), runs), np.zeros(
+        return _join_divisors(a * scale[runs.run_of_entry], np.minimum(b, -(allowed**2) / 4.0), runs), np.zeros(
             runs.count
         )
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
         """Return -1 for y; for entries of x, +1 if low >= 0, -1 if high <= 0, and 0 otherwise."""
         of_x = np.where(low >= 0, 1, np.where(high <= 0, -1, 0))
-        return np.where(_is_divisor(runs), -1, of_x).astype(np.int8)
+        return np.where(_divisor_mask(runs), -1, of_x).astype(np.int8)
 
     def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
         """Return the value at the shortest x and the largest y within the bounds."""
         shortest = np.maximum(0.0, np.maximum(low, -high))
-        return self.value(np.where(_is_divisor(runs), high, shortest), runs)
+        return self.value(np.where(_divisor_mask(runs), high, shortest), runs)
 
     def greatest(self, low: Vector, high: Vector, runs: Segments) -> Vector:
         """Return the value at the longest x and the smallest y within the bounds; inf if the bounds allow y <= 0."""
-        x, y = _split(np.where(_is_divisor(runs), low, np.maximum(np.abs(low), np.abs(high))), runs)
+        x, y = _split_divisors(np.where(_divisor_mask(runs), low, np.maximum(np.abs(low), np.abs(high))), runs)
         return np.where(y > 0, runs.sum(x**2) / np.where(y > 0, y, 1.0), np.inf)
 
     def nearest(self, e: Vector, runs: Segments) -> Vector:
         """Return x unchanged, and max(y, 1e-100)."""
-        return np.where(_is_divisor(runs), np.maximum(e, MIN_DIVISOR), e)
+        return np.where(_divisor_mask(runs), np.maximum(e, MIN_DIVISOR), e)
 
     def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
         """Return True if the lower bounds of all divisors y are above 1e-100."""
-        return bool((low[_is_divisor(runs)] > MIN_DIVISOR).all())
+        return bool((low[_divisor_mask(runs)] > MIN_DIVISOR).all())
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the fraction ||x||^2 / y."""
@@ -125,22 +125,22 @@ def quad_over_lin(x: Operand, y: Operand) -> Expression:
     return QuadOverLin(concatenate([numerator.ravel(), divisor.ravel()]), Segments([numerator.size + 1]), ())
 
 
-def _is_divisor(runs: Segments) -> Index:
+def _divisor_mask(runs: Segments) -> Index:
     """Return a mask of the entries that are divisors y: True for the last entry of each run."""
     mask = np.zeros(runs.entry_count, dtype=bool)
     mask[runs.offsets[1:] - 1] = True
     return mask
 
 
-def _split(e: Vector, runs: Segments) -> tuple[Vector, Vector]:
-    """Split entries into x, with 0 in the position of y, and y with one entry per run."""
-    is_divisor = _is_divisor(runs)
+def _split_divisors(e: Vector, runs: Segments) -> tuple[Vector, Vector]:
+    """Return (x, y): the entries with 0 in the last position of each run, and these last entries, one per run."""
+    is_divisor = _divisor_mask(runs)
     return np.where(is_divisor, 0.0, e), e[is_divisor]
 
 
-def _with_divisors(x: Vector, y: Vector, runs: Segments) -> Vector:
-    """Return the entries x with y in the last position of each run, the inverse of `_split`."""
-    return np.where(_is_divisor(runs), y[runs.run_of_entry], x)
+def _join_divisors(x: Vector, y: Vector, runs: Segments) -> Vector:
+    """Return the entries x with y in the last position of each run: the inverse of `_split_divisors`."""
+    return np.where(_divisor_mask(runs), y[runs.run_of_entry], x)
 
 
 def _nearest_length(r: Vector, b: Vector) -> Vector:

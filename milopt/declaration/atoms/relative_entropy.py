@@ -46,7 +46,7 @@ class RelativeEntropy(Atom):
         return other
 
     def value(self, e: Vector, runs: Segments) -> Vector:
-        """Return sum_j x_j log(x_j / y_j), with x at least 0 and y at least 2e-308."""
+        """Return sum_j x_j log(x_j / y_j), with x replaced by max(x, 0) and y by max(y, 2e-308)."""
         x, y = _split_pairs(self.nearest(e, runs))
         return _sum_pairs(np.asarray(xlogy(x, x) - xlogy(x, y), dtype=np.float64), runs)
 
@@ -64,18 +64,18 @@ class RelativeEntropy(Atom):
         x, y = _split_pairs(self.nearest(e, runs))
         with np.errstate(over="ignore"):
             ratio = np.clip(x / y, MIN_POSITIVE, MAX_RATIO)
-        return _alternate(1.0 + np.log(ratio), -ratio)
+        return _join_pairs(1.0 + np.log(ratio), -ratio)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return the slopes (a, b) nearest to g with b <= -exp(a - 1) for each pair (x_j, y_j), and the conjugate 0.
+        """Return (h, 0), where h is nearest to g with b <= -exp(a - 1) for the slopes (a, b) of each pair (x_j, y_j).
 
         Entries of g are clipped to [-1e150, 1e150] first.
         """
         a, b = _split_pairs(np.clip(g, -MAX_RATIO, MAX_RATIO))
         with np.errstate(over="ignore"):
             is_allowed = b <= -np.exp(a - 1.0)
-        near = _nearest_first_slope(a, b)
-        slopes = _alternate(np.where(is_allowed, a, near), np.where(is_allowed, b, -np.exp(near - 1.0)))
+        near = _nearest_slope_of_x(a, b)
+        slopes = _join_pairs(np.where(is_allowed, a, near), np.where(is_allowed, b, -np.exp(near - 1.0)))
         return slopes, np.zeros(runs.count)
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
@@ -83,10 +83,10 @@ class RelativeEntropy(Atom):
         x_low, y_low = _split_pairs(low)
         x_high, y_high = _split_pairs(high)
         of_x = np.where(x_low >= y_high / np.e, 1, np.where(x_high <= y_low / np.e, -1, 0))
-        return _alternate(of_x, np.full(of_x.size, -1)).astype(np.int8)
+        return _join_pairs(of_x, np.full(of_x.size, -1)).astype(np.int8)
 
     def least(self, low: Vector, high: Vector, runs: Segments) -> Vector:
-        """Return the value at the largest y and at the x within its bounds nearest to y/e; -inf if one is infinite."""
+        """Return the value at the largest y and the x nearest to y/e within its bounds; -inf if this x or y is inf."""
         (x_low, _), (x_high, y) = _split_pairs(np.maximum(low, 0.0)), _split_pairs(np.maximum(high, MIN_POSITIVE))
         x = np.clip(y / np.e, x_low, x_high)
         is_bounded = np.isfinite(x) & np.isfinite(y)
@@ -96,7 +96,7 @@ class RelativeEntropy(Atom):
     def nearest(self, e: Vector, runs: Segments) -> Vector:
         """Return max(x, 0) and max(y, 2e-308)."""
         x, y = _split_pairs(e)
-        return _alternate(np.maximum(x, 0.0), np.maximum(y, MIN_POSITIVE))
+        return _join_pairs(np.maximum(x, 0.0), np.maximum(y, MIN_POSITIVE))
 
     def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
         """Return True if the lower bounds of x and y are above 2e-308."""
@@ -141,24 +141,25 @@ def relative_entropy(x: Operand, y: Operand) -> Expression:
 
 
 def _split_pairs(e: Vector) -> tuple[Vector, Vector]:
-    """Split alternating entries into x and y."""
+    """Return (x, y) from a vector in which their entries alternate."""
     return e[0::2], e[1::2]
 
 
-def _alternate(x: Vector, y: Vector) -> Vector:
-    """Return a vector in which the entries of x and y alternate."""
+def _join_pairs(x: Vector, y: Vector) -> Vector:
+    """Return a vector in which the entries of x and y alternate: the inverse of `_split_pairs`."""
     return np.column_stack([x, y]).ravel()
 
 
 def _sum_pairs(per_pair: Vector, runs: Segments) -> Vector:
-    """Return the sum over the pairs (x_j, y_j) of each run."""
+    """Return, for each run, the sum of `per_pair`, which has one number per pair (x_j, y_j)."""
     return Segments(runs.sizes // 2).sum(per_pair)
 
 
-def _nearest_first_slope(a: Vector, b: Vector) -> Vector:
+def _nearest_slope_of_x(a: Vector, b: Vector) -> Vector:
     """Return the s for which (s, -exp(s - 1)) is nearest to (a, b), for b > -exp(a - 1)."""
-    # With p = exp(s - 1), the derivative s - a + p (p + b) increases from s = 1 + log(-b), or everywhere if b >= 0,
-    # and is at least 0 at s = a. It is also at least 0 if p >= 1 + sqrt|a| + |b|.
+    # With p = exp(s - 1), half the squared distance has the derivative s - a + p (p + b). The derivative increases for
+    # s >= 1 + log(-b), or everywhere if b >= 0, and is at least 0 at s = a. It is also at least 0 if
+    # p >= 1 + sqrt|a| + |b|.
     high = np.minimum(a, 1.0 + np.log1p(np.sqrt(np.abs(a)) + np.abs(b)))
     p = np.exp(high - 1.0)
     with np.errstate(divide="ignore"):

@@ -65,7 +65,7 @@ class Segments:
         return bool((self.sizes == 1).all())
 
     def sum(self, values: Vector) -> Vector:
-        """Return the sum of each run, column by column if `values` is a matrix; it may be `values` itself."""
+        """Return the sum of each run, column by column if `values` is a matrix; the result may be `values` itself."""
         if self._are_single:
             return values
         if not self.sizes.all():
@@ -73,7 +73,10 @@ class Segments:
         return np.asarray(np.add.reduceat(values, self.offsets[:-1], axis=0)) if self.count else values[:0]
 
     def max(self, values: Vector) -> Vector:
-        """Return the maximum of each run (none empty), column by column for a matrix; it may be `values` itself."""
+        """Return the maximum of each run, column by column for a matrix; the result may be `values` itself.
+
+        No run may be empty.
+        """
         if self._are_single:
             return values
         return np.asarray(np.maximum.reduceat(values, self.offsets[:-1], axis=0))
@@ -92,7 +95,7 @@ class Segments:
         )
 
     def select(self, entries: Index) -> tuple[Segments, Index]:
-        """Return the runs at the positions `entries`, and the indices of the argument entries of these runs."""
+        """Return (runs, indices): the runs at the positions `entries`, and the indices of their argument entries."""
         sizes = self.sizes[entries]
         runs = Segments(sizes, self.entries[entries])
         return runs, np.arange(runs.entry_count) - np.repeat(runs.offsets[:-1] - self.offsets[entries], sizes)

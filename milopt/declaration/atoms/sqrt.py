@@ -10,10 +10,10 @@ from milopt.declaration.atoms.membership import Membership, NewVariables, non_ne
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 
-MIN_POSITIVE = 1e-100
+MIN_SLOPE_ARGUMENT = 1e-100
 """Smallest argument at which slopes are computed, since the slope at 0 is infinite.
 
-Slopes of minorants are at most -MIN_POSITIVE.
+The same number limits the slopes of minorants: they are at most -MIN_SLOPE_ARGUMENT.
 """
 
 
@@ -37,11 +37,11 @@ class NegativeSqrt(Atom):
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
         """Return -1 / (2 sqrt(e)); -5e49 for e <= 1e-100, because the slope at 0 is infinite."""
-        return np.asarray(-0.5 / np.sqrt(np.maximum(e, MIN_POSITIVE)))
+        return np.asarray(-0.5 / np.sqrt(np.maximum(e, MIN_SLOPE_ARGUMENT)))
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
         """Return min(g, -1e-100), and the conjugate -1 / (4 g) there."""
-        allowed = np.minimum(g, -MIN_POSITIVE)
+        allowed = np.minimum(g, -MIN_SLOPE_ARGUMENT)
         return allowed, -0.25 / allowed
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
@@ -58,7 +58,7 @@ class NegativeSqrt(Atom):
 
     def has_finite_slopes(self, low: Vector, high: Vector, runs: Segments) -> bool:
         """Return True if all lower bounds are above 1e-100, so that slopes are finite."""
-        return bool((low > MIN_POSITIVE).all())
+        return bool((low > MIN_SLOPE_ARGUMENT).all())
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of -sqrt(e)."""

@@ -31,21 +31,21 @@ class SumLargest(Atom):
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return the sum of the k largest entries of each run."""
-        return runs.sum(np.where(self._is_largest(e, runs), e, 0.0))
+        return runs.sum(np.where(self._largest_entry_mask(e, runs), e, 0.0))
 
     def epigraph(self, t: Leaf, e: Leaf, runs: Segments, new: NewVariables) -> list[Membership]:
         """Return t >= k s + sum_j u_j and u_j >= e_j - s for each run, with auxiliary variables s and u >= 0."""
         threshold, excess = new("threshold", runs.count), new("excess", runs.entry_count, lower=0.0)
-        total = self._counts(runs) * threshold + runs.indicator @ excess
+        total = self._summand_counts(runs) * threshold + runs.indicator @ excess
         return [non_negative("sum", t - total), non_negative("excess", excess - e + threshold[runs.run_of_entry])]
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
-        """Return 1 at the k largest entries of each run (the first ones of equal entries), and 0 for all others."""
-        return self._is_largest(e, runs).astype(np.float64)
+        """Return 1 for the k largest entries of each run, and 0 for all others; ties go to the smallest index."""
+        return self._largest_entry_mask(e, runs).astype(np.float64)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
-        """Return the slopes in [0, 1] nearest to g that add up to min(k, size) in each run, and the conjugate 0."""
-        return project_onto_capped_simplex(g, runs, self._counts(runs)), np.zeros(runs.count)
+        """Return (h, 0), where h is nearest to g with entries in [0, 1] that add up to min(k, size) in each run."""
+        return project_onto_capped_simplex(g, runs, self._summand_counts(runs)), np.zeros(runs.count)
 
     def monotone(self, low: Vector, high: Vector, runs: Segments) -> Directions:
         """Return +1 for every entry: the atom is nondecreasing."""
@@ -64,11 +64,11 @@ class SumLargest(Atom):
         count = min(self.k, int(self.segments.sizes.max(initial=0)))
         return rf"\max_{{{members}|S| = {count}}} \sum_{{{row} \in S}} {write.bracketed(row)}"
 
-    def _counts(self, runs: Segments) -> Index:
+    def _summand_counts(self, runs: Segments) -> Index:
         """Return the number of entries that are added up in each run, min(k, size of the run)."""
         return np.minimum(self.k, runs.sizes)
 
-    def _is_largest(self, e: Vector, runs: Segments) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _largest_entry_mask(self, e: Vector, runs: Segments) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return a mask that is True for the k largest entries of each run."""
         mask = np.zeros(e.size, dtype=bool)
         mask[descending_order(e, runs)[positions_in_runs(runs) < self.k]] = True
@@ -83,7 +83,7 @@ class BagSumLargest(SumLargest):
     def __init__(self, argument: Expression, bags: Bags, k: int) -> None:
         super().__init__(argument, Segments(bags.sizes), (len(bags),), k)
         self.argument_bags = bags
-        """Bags; the argument has one entry per instance of them."""
+        """Bags to whose instances the entries of the argument belong."""
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the largest sum over k instances of a bag."""

@@ -16,7 +16,7 @@ from milopt.declaration.programs.leaves import Function
 class SumSquares(RadialAtom):
     """Sum of squares ||e||^2 of each run.
 
-    Epigraph: ((1 + t)/2, (1 - t)/2, e) in the second-order cone. An objective keeps the quadratic term instead.
+    Epigraph: ((1 + t)/2, (1 - t)/2, e) in the second-order cone. In an objective, the term stays quadratic instead.
     """
 
     word = "sum_squares"

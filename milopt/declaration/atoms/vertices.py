@@ -20,7 +20,7 @@ For n such entries, all 2^n vertices are evaluated.
 
 
 def max_over_vertices(atom: Atom, low: Vector, high: Vector, runs: Segments) -> Vector:
-    """Return the largest value of each run for low <= e <= high; inf for all runs if one has too many open entries.
+    """Return the largest value of each run for low <= e <= high; inf for all runs if one run has too many open entries.
 
     An entry is open if the atom is not known to be increasing or decreasing in it; a run may have MAX_OPEN_ENTRIES of
     them. In all other entries, the largest value is attained at a known bound. A value of NaN counts as inf.

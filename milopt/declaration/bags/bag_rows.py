@@ -40,9 +40,9 @@ class BagRows:
 
 
 def bag_rows(bags: Bags) -> Points:
-    """Return the rows of bags; always the same object for the same bags.
+    """Return the `BagRows` of all bags; always the same object for the same bags.
 
-    The rows have the type of points for the type checker, but only a kernel of bags can be evaluated at them.
+    For the type checker, the result is an array of points, but only a kernel of bags can be evaluated at it.
     """
     return cast(Points, vars(bags).setdefault("_as_rows", BagRows(bags)))
 
@@ -68,7 +68,10 @@ def concatenate_bags(parts: Sequence[Bags]) -> Bags:
 
 
 def distinct_bags(bags: Bags) -> Bags:
-    """Return every distinct bag once, in the order of first occurrence; instances in another order are another bag."""
+    """Return every distinct bag once, in the order of first occurrence.
+
+    Two bags with the same instances in different orders are distinct.
+    """
     first: dict[bytes, int] = {}
     for i, bag in enumerate(bags):
         rows = bag.toarray() if isinstance(bag, sp.csr_array) else bag

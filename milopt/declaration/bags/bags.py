@@ -32,16 +32,16 @@ Selection: TypeAlias = slice | Sequence[int] | Sequence[bool] | npt.NDArray[np.i
 """Index of several bags: a slice, a list or array of integers, or a boolean mask."""
 
 
-_OWNERS: WeakValueDictionary[int, Bags] = WeakValueDictionary()
-"""Bags by the id of their array of instances."""
+_BAGS_BY_INSTANCES_ID: WeakValueDictionary[int, Bags] = WeakValueDictionary()
+"""Bags by the id of their array of instances (see `find_owner`)."""
 
 
 def find_owner(points: object) -> Bags | None:
-    """Return the bags whose `instances` are this very array; None if there are none.
+    """Return the bags whose attribute `instances` is this very array object; None if there are no such bags.
 
-    By this function, `bag_sum(f(bags.instances))` finds the bags.
+    `f(bags.instances)` finds the bags by this function, so that `bag_sum(f(bags.instances))` needs no second argument.
     """
-    bags = _OWNERS.get(id(points))
+    bags = _BAGS_BY_INSTANCES_ID.get(id(points))
     return bags if bags is not None and bags._instances is points else None
 
 
@@ -116,7 +116,7 @@ class Bags:
     @property
     def instances(self) -> Points:
         """All instances as one array of shape (N, D), bag after bag; always the same object."""
-        _OWNERS[id(self._instances)] = self
+        _BAGS_BY_INSTANCES_ID[id(self._instances)] = self
         return self._instances
 
     @property

@@ -29,7 +29,7 @@ def as_labels(y: object) -> npt.NDArray[Any]:
         raise BagsError("The labels are ragged: give a 1-D array, one label per bag.") from None
     if labels.ndim != 1:
         raise BagsError(f"The labels must be a 1-D array, one entry per bag, not {labels.ndim}-D.")
-    # numpy converts numbers among strings to strings, so that a list has to be checked itself.
+    # numpy converts numbers among strings to strings. So the elements of a list are checked as given.
     given = list(y) if isinstance(y, (list, tuple)) else labels.tolist()
     for i, label in enumerate(given):
         if label is None or (isinstance(label, (float, np.floating)) and np.isnan(label)):
@@ -41,7 +41,7 @@ def as_labels(y: object) -> npt.NDArray[Any]:
 
 
 def as_classes(y: object) -> tuple[npt.NDArray[Any], Index]:
-    """Return the sorted distinct labels, and the index of each bag's label among them.
+    """Return (classes, index): the sorted distinct labels, and the index of the label of each bag among them.
 
     `BagsError` is raised if all bags have the same label.
     """
@@ -56,8 +56,8 @@ def as_classes(y: object) -> tuple[npt.NDArray[Any], Index]:
 
 
 def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:
-    """Return bag labels as -1.0 and +1.0, from -1 and +1, 0 and 1, or False and True; both labels must occur."""
-    labels = _check_vector(y, bags_count, "labels")
+    """Return bag labels, given as -1 and +1, 0 and 1, or False and True, as -1.0 and +1.0; both labels must occur."""
+    labels = _as_finite_vector(y, bags_count, "labels")
     values = np.unique(labels)
     if values.size > 2:
         raise BagsError(f"There are {values.size} different labels: two are needed, -1 and +1 or 0 and 1.")
@@ -69,10 +69,13 @@ def as_signs(y: npt.ArrayLike, bags_count: int) -> Signs:
 
 
 def as_weights(weight: npt.ArrayLike | None, count: int) -> Weights:
-    """Return bag weights as a new array, all 1 if `weight` is None; raise `BagsError` if one is < 0 or all are 0."""
+    """Return bag weights as a new array, all 1 if `weight` is None.
+
+    `BagsError` is raised if a weight is negative or all weights are 0.
+    """
     if weight is None:
         return np.ones(count)
-    weights = _check_vector(weight, count, "weights")
+    weights = _as_finite_vector(weight, count, "weights")
     if (weights < 0).any():
         i = int(np.flatnonzero(weights < 0)[0])
         raise BagsError(f"The weight of bag {i} is {weights[i]:g}: weights must not be negative.")
@@ -81,14 +84,17 @@ def as_weights(weight: npt.ArrayLike | None, count: int) -> Weights:
     return weights.copy()
 
 
-def _check_vector(values: npt.ArrayLike, count: int, what: str) -> Floats:
-    """Return `values` as an array of `count` finite numbers, one per bag; raise `BagsError`, with `what`, otherwise."""
-    vector = to_float_array(values, f"The vector of {what}")
+def _as_finite_vector(values: npt.ArrayLike, count: int, quantity: str) -> Floats:
+    """Return `values` as an array of `count` finite numbers, one per bag; raise `BagsError` if they are not.
+
+    `quantity` ("labels" or "weights") is the name of the values in the message.
+    """
+    vector = to_float_array(values, f"The vector of {quantity}")
     if vector.ndim != 1:
-        raise BagsError(f"The {what} must be a 1-D array, one entry per bag, not {vector.ndim}-D.")
+        raise BagsError(f"The {quantity} must be a 1-D array, one entry per bag, not {vector.ndim}-D.")
     if vector.size != count:
-        raise BagsError(f"There are {vector.size} {what} for {count} bags: give one per bag.")
+        raise BagsError(f"There are {vector.size} {quantity} for {count} bags: give one per bag.")
     if not np.isfinite(vector).all():
         i = int(np.flatnonzero(~np.isfinite(vector))[0])
-        raise BagsError(f"The {what} have {describe_nonfinite(vector[i])} at bag {i}: all of them must be finite.")
+        raise BagsError(f"The {quantity} have {describe_nonfinite(vector[i])} at bag {i}: all of them must be finite.")
     return vector

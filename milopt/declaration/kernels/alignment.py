@@ -20,14 +20,14 @@ from milopt.declaration.kernels.warping import log_alignment_sums, warping_costs
 from milopt.declaration.kernels.width import inverse_median, inverse_median_distance, is_positive, median_factor
 from milopt.errors import BagsError, ParameterError
 
-_BLOCK_NUMBERS = 2**16
-"""Number of floats in one block of pairs of series, such that a few antidiagonals of the dynamic program, for all
-pairs of the block, fit into the processor's cache.
+_FLOATS_PER_BLOCK = 2**16
+"""Number of floats of the series in one block of pairs: a few antidiagonals of the dynamic program, for all pairs of
+the block, then fit into the processor's cache.
 """
 
 
 class _AlignmentKernel(Kernel):
-    """Base class of the alignment kernels: a width that may depend on the data, channels, and K(x, x) = 1."""
+    """Base class of the alignment kernels: kernels with K(x, x) = 1, a width s and a number of channels."""
 
     s: float | str
     channels: int
@@ -38,16 +38,16 @@ class _AlignmentKernel(Kernel):
             raise ParameterError(f's of {name} must be a positive number, "median" or "4/median", not {self.s!r}.')
         _check_integer(f"channels of {name}", self.channels, least=1)
 
-    def _width(self) -> float:
-        """Return s as a number; raise `ParameterError` if it is still a string, so that it depends on the data."""
+    def _numeric_width(self) -> float:
+        """Return s as a number; raise `ParameterError` if s is a string such as "median", which depends on the data."""
         if isinstance(self.s, str):
             raise ParameterError(
                 f'{type(self).__name__}(s="{self.s}") depends on the data: call kernel.fitted(instances) first.'
             )
         return float(self.s)
 
-    def _series(self, A: Points) -> Floats:
-        """Return the rows of A, one series each, as an array of shape (time steps, channels, rows)."""
+    def _as_series(self, A: Points) -> Floats:
+        """Return the rows of A, each of which is one series, as an array of shape (time steps, channels, rows)."""
         rows = A.toarray() if isinstance(A, sp.csr_array) else A
         if rows.shape[1] % self.channels:
             raise BagsError(
@@ -102,7 +102,7 @@ class DTW(_AlignmentKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.band is not None:
-            _check_integer("band of DTW", self.band, least=0, otherwise=", or None for no band")
+            _check_integer("band of DTW", self.band, least=0, alternative=", or None for no band")
 
     def fitted(self, instances: Any) -> DTW:
         """Return the kernel with a number for s.
@@ -120,7 +120,7 @@ class DTW(_AlignmentKernel):
         factor = median_factor(self.s)
         if factor is None:
             return self
-        inverse = inverse_median(as_point_rows(instances), lambda rows: self._costs(rows, rows), most=200)
+        inverse = inverse_median(as_point_rows(instances), lambda rows: self._pairwise_costs(rows, rows), max_rows=200)
         return replace(self, s=factor * inverse)
 
     def latex(self) -> str:
@@ -129,14 +129,14 @@ class DTW(_AlignmentKernel):
 
     def _gram(self, A: Points, B: Points) -> Floats:
         """Return exp(-s DTW(x, z)) for all pairs of rows."""
-        gram = self._costs(A, B)
-        gram *= -self._width()
+        gram = self._pairwise_costs(A, B)
+        gram *= -self._numeric_width()
         return np.exp(gram, out=gram)
 
-    def _costs(self, A: Points, B: Points) -> Floats:
-        """Return DTW(x, z) for all pairs of rows."""
-        X = self._series(A)
-        Z = X if B is A else self._series(B)
+    def _pairwise_costs(self, A: Points, B: Points) -> Floats:
+        """Return the costs DTW(x, z) for all pairs of rows."""
+        X = self._as_series(A)
+        Z = X if B is A else self._as_series(B)
         band = X.shape[0] if self.band is None else self.band
         return _pairwise_matrix(X, Z, lambda x, z: warping_costs(x, z, band))
 
@@ -179,7 +179,7 @@ class GlobalAlignment(_AlignmentKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.triangular is not None:
-            _check_integer("triangular of GlobalAlignment", self.triangular, least=1, otherwise=", or None")
+            _check_integer("triangular of GlobalAlignment", self.triangular, least=1, alternative=", or None")
 
     def fitted(self, instances: Any) -> GlobalAlignment:
         """Return the kernel with a number for s.
@@ -207,20 +207,20 @@ class GlobalAlignment(_AlignmentKernel):
         return rf"\bar{{G}}(x,z),\; G(x,z)={sums},\; {local}"
 
     def _gram(self, A: Points, B: Points) -> Floats:
-        """Return the normalised sums over alignments for all pairs of rows."""
-        s = self._width()
+        """Return G(x, z) / sqrt(G(x, x) G(z, z)) for all pairs of rows."""
+        s = self._numeric_width()
 
-        def sums(x: Floats, z: Floats) -> Floats:
+        def log_sums(x: Floats, z: Floats) -> Floats:
             """Return the logarithms of the sums over alignments, one per pair of series."""
             return log_alignment_sums(x, z, s, self.triangular)
 
-        X = self._series(A)
-        Z = X if B is A else self._series(B)
-        left = _self_values(X, sums)
-        right = left if Z is X else _self_values(Z, sums)
-        gram = _pairwise_matrix(X, Z, sums)
+        X = self._as_series(A)
+        Z = X if B is A else self._as_series(B)
+        left = _self_values(X, log_sums)
+        right = left if Z is X else _self_values(Z, log_sums)
+        gram = _pairwise_matrix(X, Z, log_sums)
         gram -= (left[:, None] + right) / 2
-        # The Cauchy-Schwarz inequality; rounding may violate it.
+        # By the Cauchy-Schwarz inequality, no logarithm is positive. Rounding may violate this.
         np.minimum(gram, 0, out=gram)
         return np.exp(gram, out=gram)
 
@@ -232,7 +232,7 @@ def _pairwise_matrix(X: Floats, Z: Floats, values: Callable[[Floats, Floats], Fl
     """
     rows, columns = X.shape[2], Z.shape[2]
     matrix = np.empty((rows, columns))
-    step = _pairs_at_once(X)
+    step = _pairs_per_block(X)
     for start in range(0, matrix.size, step):
         i, j = np.divmod(np.arange(start, min(start + step, matrix.size)), columns)
         if Z is X:
@@ -246,18 +246,21 @@ def _pairwise_matrix(X: Floats, Z: Floats, values: Callable[[Floats, Floats], Fl
 
 def _self_values(X: Floats, values: Callable[[Floats, Floats], Floats]) -> Floats:
     """Return `values(x, x)` for each series x of X."""
-    step = _pairs_at_once(X)
+    step = _pairs_per_block(X)
     parts = [X[..., start : start + step] for start in range(0, X.shape[2], step)]
     return np.concatenate([values(part, part) for part in parts] or [np.empty(0)])
 
 
-def _pairs_at_once(X: Floats) -> int:
+def _pairs_per_block(X: Floats) -> int:
     """Return the number of pairs of series in a block, at least 16."""
     samples, channels = map(int, X.shape[:2])
-    return max(16, _BLOCK_NUMBERS // (samples * channels))
+    return max(16, _FLOATS_PER_BLOCK // (samples * channels))
 
 
-def _check_integer(name: str, value: object, least: int, otherwise: str = "") -> None:
-    """Raise `ParameterError` if a value is not an integer of at least `least`; `otherwise` is part of the message."""
+def _check_integer(name: str, value: object, least: int, alternative: str = "") -> None:
+    """Raise `ParameterError` if a value is not an integer of at least `least`.
+
+    `alternative` is the part of the message that names another admissible value, such as ", or None".
+    """
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}{otherwise}, not {value!r}.")
+        raise ParameterError(f"{name} must be a whole number of at least {least}{alternative}, not {value!r}.")

@@ -1,6 +1,6 @@
 """Kernels K(B, B') between bags; `kernel(bags_a, bags_b)` is the Gram matrix with one row per bag of `bags_a`.
 
-A function of a program in the space of such a kernel is evaluated at bags: `f(bags)` has one value per bag.
+In a program, a function in the space of such a kernel is evaluated at bags: `f(bags)` has one value per bag.
 """
 
 from __future__ import annotations

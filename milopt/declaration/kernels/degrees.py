@@ -4,8 +4,8 @@ The degree of instance p is sum_q c_q K(x_p, x_q), with weights c_q of the insta
 landmarks Z, the points of the dictionary, and a basis R.
 
 With landmarks, the degrees of the instances X are those of the low-rank kernel,  K_XZ K_ZZ^+ K_ZX c = Phi (Phi'c)
-with the features Phi = K_XZ R. One pass over the instances gives Phi'c. Code that computes Phi later gets the degrees
-from it.
+with the features Phi = K_XZ R. One pass over the instances gives Phi'c. Code that computes rows of Phi later multiplies
+them by Phi'c to get the degrees.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.programs.leaves import FeatureWeight, Function
 from milopt.errors import ParameterError
 
-CORES = ("ksc", "kpca")
-"""Names of the two choices of weights: kernel spectral clustering and kernel PCA."""
+CORE_CHOICES = ("ksc", "kpca")
+"""Admissible values of `core`, the choice of weights: kernel spectral clustering and kernel PCA."""
 
 
 def core_weights(core: str, f: Function, bags: Bags, counts: Floats) -> Floats | FeatureWeight:
     """Return c_p v_p for every instance p of the bags, with c_p = `counts[p]` the weight of the instance.
 
-    The factor is v = 1 if `core` is "kpca", and v_p = 1 / sum_q c_q K(x_p, x_q) if it is "ksc". K is the kernel of f,
-    or its low-rank approximation if f has a dictionary; the result is then an `InverseDegrees`, which computes the
-    weights later.
+    v_p is 1 if `core` is "kpca", and 1 / sum_q c_q K(x_p, x_q) if `core` is "ksc". K is the kernel of f, or the
+    low-rank approximation of this kernel if f has a dictionary; the result is then an `InverseDegrees`, which computes
+    the weights later.
     """
-    if check_choice("core", core, CORES) == "kpca":
+    if check_choice("core", core, CORE_CHOICES) == "kpca":
         return counts
     if f.dictionary is not None:
         return InverseDegrees(f, bags, counts)
@@ -53,18 +53,18 @@ class InverseDegrees(FeatureWeight):
         self._largest = float(np.abs(self._degrees(self._Z)).max())
 
     def from_features(self, rows: slice, features: Floats) -> Floats:
-        """Return the weights of the instances in the slice `rows` from `features`, their rows of Phi."""
-        return self._inverse(features @ self._inside, rows)
+        """Return the weights of the instances in the slice `rows` from `features`, the same rows of Phi."""
+        return self._weights_from_degrees(features @ self._inside, rows)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Floats:
         """Return the weights of all instances; this evaluates the kernel for all of them."""
-        return self._inverse(self._degrees(self._bags.instances), slice(0, self.size))
+        return self._weights_from_degrees(self._degrees(self._bags.instances), slice(0, self.size))
 
     def _degrees(self, points: Points) -> Floats:
         """Return the degree of each point, in the low-rank kernel."""
         return kernel_times(self._kernel, points, self._Z, self._R @ self._inside)
 
-    def _inverse(self, degrees: Floats, rows: slice) -> Floats:
+    def _weights_from_degrees(self, degrees: Floats, rows: slice) -> Floats:
         """Return the weights of the instances in the slice `rows` from their degrees."""
         _check_degrees(degrees, self._largest, self._bags, rows.start)
         return np.asarray(self._counts[rows] / degrees)

@@ -21,7 +21,8 @@ More instances hardly change the centroids.
 SEEDS_PER_ATOM, KMEANS_ITERATIONS = 10, 10
 """Number of instances per atom among which k-means++ chooses the first centroids, and number of k-means iterations.
 
-Larger values reduce the distances to the centroids by about one per cent and take two to three times as long.
+With larger values, the distances to the centroids are about one per cent smaller, and the computation takes two to
+three times as long.
 """
 
 
@@ -44,7 +45,7 @@ def choose_dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel
         return distinct_instances(_random_subset(instances, atoms, seed))
     subset = _random_subset(instances, max(MAX_KMEANS_INSTANCES, 10 * atoms), seed)
     if choice == "sample":
-        return subset[_sample_spread(subset, atoms, kernel, seed)]
+        return subset[_kmeans_plusplus_sample(subset, atoms, kernel, seed)]
     distinct = distinct_instances(subset)
     if distinct.shape[0] <= atoms:
         return distinct
@@ -67,7 +68,7 @@ def _kmeans_centroids(instances: Points, distinct: Points, atoms: int, seed: int
     return np.array(kmeans.cluster_centers_, dtype=np.float64, order="C")
 
 
-def _sample_spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Index:
+def _kmeans_plusplus_sample(instances: Points, atoms: int, kernel: Kernel, seed: int) -> Index:
     """Return the sorted positions of a k-means++ sample of at most `atoms` instances.
 
     The first position is drawn uniformly. Each other position is drawn with probability proportional to the squared
@@ -89,8 +90,8 @@ def _sample_spread(instances: Points, atoms: int, kernel: Kernel, seed: int) -> 
     return np.sort(np.array(positions, dtype=np.intp))
 
 
-def _random_subset(instances: Points, most: int, seed: int) -> Points:
-    """Return `most` random instances, drawn without replacement; all instances if there are at most `most`."""
-    if instances.shape[0] <= most:
+def _random_subset(instances: Points, size: int, seed: int) -> Points:
+    """Return `size` random instances, drawn without replacement; all instances if there are at most `size`."""
+    if instances.shape[0] <= size:
         return instances
-    return instances[np.sort(np.random.default_rng(seed).choice(instances.shape[0], most, replace=False))]
+    return instances[np.sort(np.random.default_rng(seed).choice(instances.shape[0], size, replace=False))]

@@ -13,7 +13,7 @@ from milopt.declaration.array_conversion import as_canonical_csr, to_float_array
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.errors import BagsError
 
-_PIECE_BYTES = 2**20
+_CACHE_BLOCK_BYTES = 2**20
 """Size of the blocks of rows that are processed at once, in bytes: a block should fit into the processor's cache."""
 
 
@@ -36,7 +36,7 @@ def as_point_rows(given: Any) -> Points:
 
 
 def inner_products(A: Points, B: Points) -> Floats:
-    """Return A B' as a dense array."""
+    """Return A B', the inner products of the rows of A and B, as a dense array."""
     if not (isinstance(A, sp.csr_array) and isinstance(B, sp.csr_array)):
         # If B is A, numpy computes one triangle and mirrors it.
         return np.asarray(A @ B.T, dtype=np.float64)
@@ -83,10 +83,10 @@ def negative_squared_distances(A: Points, B: Points) -> Floats:
 def cache_sized_slices(matrix: Floats, count: int | None = None) -> Iterator[slice]:
     """Return slices of consecutive rows of a matrix such that each slice fits into the processor's cache.
 
-    If `count` is given, the slices cover `count` rows with as many columns as the matrix instead. All slices have the
-    same length, so the last one may end after the last row.
+    If `count` is given, the slices cover `count` rows of this length instead of the rows of the matrix. All slices have
+    the same length, so the last slice may end after the last row.
     """
-    step = max(1, _PIECE_BYTES // (8 * max(1, matrix.shape[1])))
+    step = max(1, _CACHE_BLOCK_BYTES // (8 * max(1, matrix.shape[1])))
     return (slice(start, start + step) for start in range(0, matrix.shape[0] if count is None else count, step))
 
 

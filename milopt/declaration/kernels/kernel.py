@@ -321,7 +321,7 @@ class Linear(Kernel):
 class Polynomial(Kernel):
     """Polynomial kernel (gamma <x, z> + coef0)^degree.
 
-    It is positive semidefinite, because `coef0` must not be negative.
+    The kernel is positive semidefinite, because `coef0` must not be negative.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ class CallableKernel(Kernel):
     def _gram(self, A: Points, B: Points) -> Floats:
         """Return the values of the function; raise `ParameterError` if their shape is wrong or one is not finite.
 
-        If ``B is A``, they must be symmetric up to rounding, and are made exactly symmetric.
+        If ``B is A``, the values must be symmetric up to rounding, and are made exactly symmetric.
         """
         gram = np.array(self.function(A, B), dtype=np.float64)
         expected = (A.shape[0], B.shape[0])
@@ -521,8 +521,8 @@ def _inverse_square(sigma: float) -> float:
 
 
 def check_finite(values: Floats) -> Floats:
-    """Return kernel values unchanged; raise `BagsError` if one of them has overflowed."""
-    # An overflow is infinite or NaN, and so is the sum of all entries: one pass, without a mask.
+    """Return kernel values unchanged; raise `BagsError` if a value is infinite or NaN, because it has overflowed."""
+    # If an entry is infinite or NaN, so is the sum of all entries. The sum needs one pass and no mask.
     with np.errstate(invalid="ignore", over="ignore"):
         total = float(values.sum())
     if not np.isfinite(total):

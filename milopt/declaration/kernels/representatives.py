@@ -15,10 +15,10 @@ from milopt.declaration.kernels.kernel import Kernel, Precomputed
 def starting_points(start: str, bags: Bags, kernel: Kernel, seed: object) -> Floats | Index | None:
     """Return one starting point per bag.
 
-    If `start` is "mean", it is the mean of the bag's instances. If `start` is "random", it is the row in
-    `bags.instances` of a random instance of the bag; a `seed` that is not an integer counts as 0. The points of a
-    precomputed kernel are row numbers, which have no mean: then "mean" returns None, and the scheme starts from the
-    mean of the function values over each bag.
+    If `start` is "mean", the starting point is the mean of the bag's instances. If `start` is "random", it is the row
+    number in `bags.instances` of a random instance of the bag; a `seed` that is not an integer counts as 0. The points
+    of a precomputed kernel are row numbers, which have no mean. For such a kernel, "mean" returns None, and the scheme
+    starts from the mean of the function values over each bag.
     """
     if check_choice("start", start, ("mean", "random")) == "random":
         rng = np.random.default_rng(seed if isinstance(seed, (int, np.integer)) else 0)

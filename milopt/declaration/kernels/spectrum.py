@@ -1,10 +1,15 @@
-"""Leading directions of kernel PCA or kernel spectral clustering, scores of instances, and clusters by their signs.
+"""Leading directions of kernel PCA or kernel spectral clustering, and clusters by the signs of the instance scores.
+
+The program
 
     max  sum_p v_p e_p^2   s.t.  ||f|| = 1,  e_p = f(x_p) + b,  v'e = 0
 
-with instances x_p and weights v_p > 0, has stationary points f = sum_p alpha_p K(x_p, .), the directions, with
-V P Omega alpha = lambda alpha,  P = I - 11'V/(1'V1),  V = diag(v),  Omega the Gram matrix,  1 a vector of ones, and
-b = -1'V Omega alpha / (1'V1). With alpha = V^1/2 u, this is the symmetric eigenproblem of V^1/2 P Omega P' V^1/2. The
+with instances x_p and weights v_p > 0, has stationary points f = sum_p alpha_p K(x_p, .) with
+
+    V P Omega alpha = lambda alpha,   P = I - 11'V/(1'V1),   b = -1'V Omega alpha / (1'V1),
+
+where V = diag(v), Omega is the Gram matrix, and 1 a vector of ones. They are called directions, and e_p are the scores
+of the instances. With alpha = V^1/2 u, the equation is the symmetric eigenproblem of V^1/2 P Omega P' V^1/2. The
 weights v = 1 give kernel PCA, and v = 1 / (Omega 1) kernel spectral clustering. The program that minimises
 1/2 ||f||^2 - gamma/2 e'Ve  becomes singular at gamma = 1 / lambda.
 """
@@ -26,8 +31,8 @@ from milopt.errors import ParameterError
 class Spectrum:
     """Leading directions f_j with ||f_j|| = 1, in order of decreasing eigenvalue.
 
-    f_j = sum_p alpha[p, j] K(x_p, .) with x_p the rows of `points`. `alpha` (N x k) has the coefficients of the k
-    directions, `b` (k) their offsets, and `values` (k) the eigenvalues.
+    f_j = sum_p alpha[p, j] K(x_p, .) with x_p the rows of `points`. For N points and k directions, `alpha` (N x k) has
+    the coefficients of the directions, `b` (k entries) their offsets, and `values` (k entries) the eigenvalues lambda.
     """
 
     kernel: Kernel
@@ -67,7 +72,7 @@ def leading_directions(kernel: Kernel, points: Points, v: Floats, count: int) ->
 
 @dataclass(frozen=True, eq=False)
 class CodeBook:
-    """Clusters of points by sign patterns, the signs of the scores of a point along all directions.
+    """Clusters of points by their sign patterns: the signs of the scores of a point along all directions.
 
     `words` has one row per cluster, its code word: a sign pattern of -1 and 1. `prototypes` has one row per cluster,
     the weighted mean of the scores of its members.
@@ -77,9 +82,9 @@ class CodeBook:
     prototypes: Floats
 
     def nearest(self, scores: Floats) -> Index:
-        """Return the cluster of each row of scores: the code word that differs from its signs in the fewest places.
+        """Return, for each row of scores, the index of the cluster whose code word differs from its signs least often.
 
-        Ties go to the first cluster.
+        Ties go to the smallest index.
         """
         distances = (score_signs(scores)[:, None, :] != self.words).sum(axis=2)
         return np.asarray(distances.argmin(axis=1), dtype=np.intp)

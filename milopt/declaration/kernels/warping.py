@@ -5,9 +5,10 @@ steps (1, 0), (0, 1) and (1, 1). Each dynamic program is
 
     V(i, j) = local(i, j) o (V(i-1, j) + V(i, j-1) + V(i-1, j-1))
 
-with its own operations `o` and `+`: for DTW they are a sum and a minimum, for alignment sums a product and a sum. It is
-evaluated one antidiagonal at a time, for many pairs of series at once. Series are arrays of shape (ell, channels,
-pairs): the k-th series of X is compared with the k-th series of Z. `band` is the largest |i - j| of a cell.
+with different operations `o` and `+`: for DTW, `o` is a sum and `+` a minimum; for alignment sums, `o` is a product and
+`+` a sum. V is computed one antidiagonal at a time, for many pairs of series at once. Series are arrays of shape
+(ell, channels, pairs): the k-th series of X is compared with the k-th series of Z. `band` is the largest |i - j| of a
+cell.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from milopt.arrays import Floats
 
-Step: TypeAlias = Callable[[Floats, Floats, Floats, Floats, Floats, Floats], None]
+AntidiagonalStep: TypeAlias = Callable[[Floats, Floats, Floats, Floats, Floats, Floats], None]
 """Function that computes V on one antidiagonal.
 
 Its arguments are the squared distances of the cells, i - j, the values of the three neighbours of each cell (above,
@@ -28,10 +29,10 @@ left, corner), and the output array.
 """
 
 _STEP_WEIGHT = sqrt(2) - 1
-"""Solution r of 2 r + r^2 = 1: with weights r^(i + j), no sum of products exceeds 1."""
-_RELIABLE_SUM = 1e-280
-"""Smallest sum of products that is accurate: below it, products that underflowed may matter."""
-_NEGLIGIBLE_VALUE = 1e-60
+"""Solution r of 2 r + r^2 = 1: with weight r per step (1, 0) or (0, 1) and r^2 per step (1, 1), no sum exceeds 1."""
+_MIN_RELIABLE_SUM = 1e-280
+"""Smallest sum of products that is accurate: in a smaller sum, products that underflowed may matter."""
+_NEGLIGIBLE_KERNEL_VALUE = 1e-60
 """Kernel values below this one may be returned as 0."""
 
 
@@ -44,7 +45,7 @@ def warping_costs(X: Floats, Z: Floats, band: int) -> Floats:
         np.minimum(out, corner, out=out)
         out += gaps
 
-    return _sweep(X, Z, band, first=0.0, none=np.inf, step=step)
+    return _run_dynamic_program(X, Z, band, origin=0.0, outside=np.inf, step=step)
 
 
 def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -> Floats:
@@ -52,27 +53,28 @@ def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -
 
     The constant 2 (ell - 1) log(1 + sqrt 2) is subtracted. The local kernel is k = t / (2 - t) with t = w(i, j) exp(-s
     ||x_i - z_j||^2), and w = max(0, 1 - |i - j| / triangular), or w = 1 if `triangular` is None. A sum that underflows
-    is computed again in log space, unless it is negligible compared with the sums of x and of z with themselves; then
-    the result may be -inf.
+    is computed again in log space, unless it is negligible compared with the sums of x with x and of z with z. Then the
+    result may be -inf.
     """
     samples = X.shape[0]
     band, steepness = (samples, 0.0) if triangular is None else (triangular - 1, 1 / triangular)
     with np.errstate(under="ignore", divide="ignore"):
-        sums = _plain_sums(X, Z, band, s, steepness)
+        sums = _scaled_sums(X, Z, band, s, steepness)
         logarithms = np.log(sums)
-        # One alignment of a series with itself consists of the cells (i, i), where k = 1. So its sum is at least this.
-        if log(_RELIABLE_SUM) > log(_NEGLIGIBLE_VALUE) + 2 * (samples - 1) * log(_STEP_WEIGHT):
-            lost = np.flatnonzero(sums < _RELIABLE_SUM)
-            logarithms[lost] = _log_sums(X[..., lost], Z[..., lost], band, s, steepness)
+        # An unreliable sum matters only if the kernel value may be above `_NEGLIGIBLE_KERNEL_VALUE`. The sum of a
+        # series with itself is at least r^(2 ell - 2), because one alignment consists of the cells (i, i), where k = 1.
+        if log(_MIN_RELIABLE_SUM) > log(_NEGLIGIBLE_KERNEL_VALUE) + 2 * (samples - 1) * log(_STEP_WEIGHT):
+            lost = np.flatnonzero(sums < _MIN_RELIABLE_SUM)
+            logarithms[lost] = _log_scaled_sums(X[..., lost], Z[..., lost], band, s, steepness)
     return logarithms
 
 
-def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
+def _scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
     """Return the sums over alignments of the products of k, times r^(2 ell - 2) with r = `_STEP_WEIGHT`.
 
     `steepness` is 1 / triangular, or 0 for w = 1. A step (1, 0) or (0, 1) has weight r, and a step (1, 1) weight r^2.
-    Since k and the weights are at most 1, every product is at most the product over the first cells of its path. So
-    nothing overflows, and only small products underflow.
+    Since k and the weights are at most 1, a product never increases along its path. So nothing overflows, and a product
+    that underflows would also underflow at the end of its path.
     """
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
@@ -87,15 +89,15 @@ def _plain_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> 
         out *= t
         out /= 2 - t
 
-    return _sweep(X, Z, band, first=_STEP_WEIGHT**-2, none=0.0, step=step)
+    return _run_dynamic_program(X, Z, band, origin=_STEP_WEIGHT**-2, outside=0.0, step=step)
 
 
-def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
-    """Return the logarithms of the sums of `_plain_sums`, computed in log space throughout."""
+def _log_scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
+    """Return the logarithms of the sums of `_scaled_sums`, computed in log space throughout."""
     step_down = log(_STEP_WEIGHT)
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
-        """Compute the logarithm of the weighted sum of the three neighbours times k."""
+        """Compute the logarithm of k times the weighted sum of the three neighbours."""
         corner = corner + step_down
         top = np.maximum(np.maximum(above, left), corner)
         np.log(np.exp(above - top) + np.exp(left - top) + np.exp(corner - top), out=out)
@@ -105,20 +107,22 @@ def _log_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Fl
         out += log_t
         out -= np.log(2 - np.exp(log_t))
 
-    return _sweep(X, Z, band, first=-2 * step_down, none=-np.inf, step=step)
+    return _run_dynamic_program(X, Z, band, origin=-2 * step_down, outside=-np.inf, step=step)
 
 
-def _sweep(X: Floats, Z: Floats, band: int, first: float, none: float, step: Step) -> Floats:
+def _run_dynamic_program(
+    X: Floats, Z: Floats, band: int, origin: float, outside: float, step: AntidiagonalStep
+) -> Floats:
     """Return V(ell, ell) of the dynamic program (see the module docstring) for each pair of series.
 
-    V is `first` at the corner (0, 0) before the first cell, and `none` at all other cells outside of the ell x ell grid
-    or of the band.
+    V is `origin` at (0, 0), the position before the first cell, and `outside` at all other positions outside of the
+    ell x ell grid or of the band.
     """
     samples, _, pairs = X.shape
     backwards = np.ascontiguousarray(Z[::-1])
     # Position i + 1 holds row i of an antidiagonal, so that there is a position for row -1.
-    now, last, before = (np.full((samples + 1, pairs), none) for _ in range(3))
-    before[0] = first
+    now, last, before = (np.full((samples + 1, pairs), outside) for _ in range(3))
+    before[0] = origin
     gaps, part = np.empty((2, samples, pairs))
     for k, low, high in _antidiagonals(samples, band):
         start = samples - 1 - k
@@ -126,8 +130,8 @@ def _sweep(X: Floats, Z: Floats, band: int, first: float, none: float, step: Ste
         _squared_distances(X[low:high], backwards[start + low : start + high], gaps[:size], part[:size])
         shift = 2 * np.arange(low, high, dtype=np.float64)[:, None] - k
         step(gaps[:size], shift, last[low:high], last[low + 1 : high + 1], before[low:high], now[low + 1 : high + 1])
-        # The next two antidiagonals read one more row on either side; the row above may hold older values.
-        now[low] = none
+        # The next two antidiagonals read one more row on either side. The row above may hold values of older ones.
+        now[low] = outside
         now, last, before = before, now, last
     return np.array(last[samples])
 

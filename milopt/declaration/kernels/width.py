@@ -34,16 +34,16 @@ def median_factor(s: object) -> float | None:
     return factor if is_positive(factor) else None
 
 
-def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: int) -> float:
+def inverse_median(rows: Points, distances: Callable[[Points], Floats], max_rows: int) -> float:
     """Return 1 / median of the entries above the diagonal of `distances(rows)`.
 
-    `distances` returns a matrix of squared distances or costs. At most `most` rows are used, drawn with a fixed seed,
-    and repeated rows only once. If the median is 0, it is taken over the positive entries; if there are none, the
-    result is 1/D for D features.
+    `distances` returns a matrix of squared distances or costs. At most `max_rows` rows are used,
+    drawn with a fixed seed, and repeated rows are used once. If the median is 0, the median of the positive entries is
+    used instead; if there are none, the result is 1/D for D features.
     """
     count = rows.shape[0]
-    if count > most:
-        rows = rows[np.sort(np.random.default_rng(0).choice(count, most, replace=False))]
+    if count > max_rows:
+        rows = rows[np.sort(np.random.default_rng(0).choice(count, max_rows, replace=False))]
     # Repeated rows are removed, so that a repeated row and a row with a larger weight give the same width.
     rows = rows[first_occurrences(rows)]
     upper = distances(rows)[~np.tri(rows.shape[0], dtype=bool)]
@@ -56,13 +56,13 @@ def inverse_median(rows: Points, distances: Callable[[Points], Floats], most: in
 def inverse_median_distance(rows: Points) -> float:
     """Return 1 / median ||x - z||^2 over all pairs of at most 1000 random rows, repeated rows counted once."""
 
-    def squared(rows: Points) -> Floats:
+    def squared_distances(rows: Points) -> Floats:
         """Return the squared distances between all pairs of rows."""
         distances = negative_squared_distances(rows, rows)
         return np.negative(distances, out=distances)
 
     def compute() -> Floats:
-        """Return the result as an array, as the cache requires."""
-        return np.array(inverse_median(rows, squared, most=1000))
+        """Return the inverse median as an array, as the cache requires."""
+        return np.array(inverse_median(rows, squared_distances, max_rows=1000))
 
     return float(get_or_compute(inverse_median_distance, (rows,), compute))

@@ -1,4 +1,4 @@
-"""Constraints with infinite sides: a row such as `x <= inf` is left out, and a row such as `x >= inf` is an error."""
+"""Comparisons with infinite numbers: a row such as `x <= inf` is left out, and a row such as `x >= inf` is an error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from milopt.declaration.programs.row_layout import RowLayout
 from milopt.errors import DeclarationError
 
 
-def without_absent_rows(
+def drop_absent_rows(
     difference: Expression, equality: bool, compared: WrittenComparison, layout: RowLayout | None = None
 ) -> Constraint:
     """Return the constraint `difference >= 0` (or `== 0` if `equality`) without rows whose constant is infinite.
 
     `difference` is one side minus the other, such as inf - x for `x <= inf`. `compared` is the comparison as written,
-    and `layout` relates rows to declared rows. In results, a declared row without rows has multiplier 0 and an infinite
-    slack.
+    and `layout` relates rows to declared rows. In results, a declared row that was left out has multiplier 0 and an
+    infinite slack.
 
     Raises
     ------

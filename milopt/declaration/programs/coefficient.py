@@ -2,8 +2,9 @@
 
     M(p) = A + sum_k L_k diag(e_k(p)) R_k
 
-with sparse A, L, R and e affine in the parameters. All operations on expressions multiply M from the left. So a
-parameter can change between solves without the expression being rebuilt.
+with sparse matrices A, L_k and R_k, and expressions e_k that are affine in the parameters. All operations on
+expressions multiply M from the left, so the parameters stay symbolic: they can change between solves, and the
+expression need not be rebuilt.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Coefficient:
         return Coefficient(sp.csr_array((rows, columns)), products, is_negated=self.is_negated)
 
     def value(self, leaf_value: Callable[[Leaf], Vector] | None = None) -> sp.csr_array:
-        """Return the matrix M(p) at the parameter values of `leaf_value`, or at the current ones if it is None."""
+        """Return the matrix M(p) at the parameter values `leaf_value(parameter)`, by default at the current values."""
         total = self.matrix
         for product in self.products:
             scale = product.scale.parameter_value() if leaf_value is None else product.scale.evaluate(leaf_value)
@@ -90,7 +91,7 @@ class Coefficient:
     def signs(self) -> sp.csr_array:
         """Signs of all entries that can be non-zero, as a sparse matrix.
 
-        Raises `DeclarationError` if a sign depends on a parameter of unknown sign, or on a sum of both signs.
+        `DeclarationError` is raised if a sign depends on a parameter of unknown sign, or on terms of both signs.
         """
         signed = self.matrix.copy()
         signed.eliminate_zeros()

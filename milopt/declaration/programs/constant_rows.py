@@ -18,10 +18,10 @@ def check_constant_rows(constraint: Constraint, name: str) -> Constraint:
     """Return the constraint; raise `DeclarationError` if a row without variables and parameters does not hold.
 
     If a constant row is violated within `CONSTANT_ROW_TOLERANCE`, the result is a new constraint in which its constant
-    is 0, because some solvers have no tolerance for such rows. `name` is for the message.
+    is 0, because some solvers have no tolerance for such rows. `name` is the name of the constraint in the message.
     """
     expression = constraint.expression
-    is_constant = _constant_rows(expression)
+    is_constant = _constant_row_mask(expression)
     if is_constant is None:
         return constraint
     violation = np.where(is_constant, np.abs(expression.constant) if constraint.equality else -expression.constant, 0.0)
@@ -40,8 +40,8 @@ def check_constant_rows(constraint: Constraint, name: str) -> Constraint:
     return constraint
 
 
-def _constant_rows(expression: Expression) -> npt.NDArray[np.bool_] | None:
-    """Return a mask of the rows whose coefficients are 0 for all values of the parameters; None if there are none."""
+def _constant_row_mask(expression: Expression) -> npt.NDArray[np.bool_] | None:
+    """Return a mask of the rows whose coefficients are 0 for all parameter values; None if there are no such rows."""
     size = expression.size
     if size == 1 and expression.terms and expression.terms[0][1].matrix.data.any():
         return None  # shortcut for the usual single row
@@ -56,19 +56,19 @@ def _constant_rows(expression: Expression) -> npt.NDArray[np.bool_] | None:
 
 
 def _largest_constant(constraint: Constraint) -> float:
-    """Return the largest finite absolute constant in the rows and the sides as written; 0 if there is none."""
+    """Return the largest finite absolute constant in the rows and in the comparison as written; 0 if there is none."""
     parts = [part.constant for part in constraint.compared or () if not isinstance(part, str)]
     sizes = np.abs(np.concatenate([constraint.expression.constant, *parts]))
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
-def _format_row(constraint: Constraint, row: int, at: int) -> str:
+def _format_row(constraint: Constraint, row: int, expression_row: int) -> str:
     """Return the numbers of a row as written, such as "0 <= -1".
 
-    `row` is the index of the declared row, and `at` the index of the row in the constraint's expression.
+    `row` is the index of the declared row, and `expression_row` the index of the row in the constraint's expression.
     """
     if constraint.compared is None or constraint.is_conditional:
-        return f"{constraint.expression.constant[at]:.6g} {'==' if constraint.equality else '>='} 0"
+        return f"{constraint.expression.constant[expression_row]:.6g} {'==' if constraint.equality else '>='} 0"
     return " ".join(
         part if isinstance(part, str) else f"{_side_constant(part, constraint.shape, row):.6g}"
         for part in constraint.compared

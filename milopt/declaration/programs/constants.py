@@ -13,10 +13,10 @@ from milopt.declaration.programs.sparse import as_csr
 from milopt.errors import BagsError, DeclarationError
 
 
-def as_real_array(value: object, what: str) -> Vector:
+def as_real_array(value: object, subject: str) -> Vector:
     """Return real numbers as a float64 array, which may contain NaN and infinity; sparse arrays become dense.
 
-    If they are not real numbers, `DeclarationError` is raised; `what` is the subject of its message.
+    If the values are not real numbers, `DeclarationError` is raised, with a message that begins with `subject`.
     """
     try:
         array = np.asarray(as_dense(value))
@@ -25,8 +25,8 @@ def as_real_array(value: object, what: str) -> Vector:
         if array.dtype.kind in "biufO" and not has_none:
             return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
-        pass  # ragged, or objects that are not numbers: raise the error below
-    raise DeclarationError(f"{what} must be real numbers, not {_describe_type(value)}.")
+        pass  # ragged lists, or objects that are not numbers: raise the error below
+    raise DeclarationError(f"{subject} must be real numbers, not {_describe_type(value)}.")
 
 
 def as_dense(value: Any) -> Any:
@@ -75,21 +75,23 @@ def as_matrix(value: Any) -> Vector | sp.csr_array:
     return entries
 
 
-def as_points(value: object, what: str) -> Points:
-    """Return points as rows of finite numbers, dense or sparse; points in this form are returned unchanged.
+def as_points(value: object, subject: str) -> Points:
+    """Return points as rows of finite numbers, dense or sparse; an array in this form is returned unchanged.
 
-    For anything else, `DeclarationError` is raised; `what` is the subject of its message.
+    For anything else, `DeclarationError` is raised, with a message that begins with `subject`.
     """
     try:
-        rows = as_canonical_csr(value) if sp.issparse(value) else to_float_array(value, what)
+        rows = as_canonical_csr(value) if sp.issparse(value) else to_float_array(value, subject)
     except BagsError as error:
         raise DeclarationError(str(error)) from None
     if rows.ndim != 2 or rows.shape[1] == 0:
-        raise DeclarationError(f"{what} must be a 2-D array with one row per point, not of shape {rows.shape}.")
+        raise DeclarationError(f"{subject} must be a 2-D array with one row per point, not of shape {rows.shape}.")
     entries = np.asarray(rows.data) if isinstance(rows, sp.csr_array) else rows
     wrong = ~np.isfinite(entries)
     if wrong.any():
-        raise DeclarationError(f"{what} has {describe_nonfinite(entries[wrong][0])} in it: every value must be finite.")
+        raise DeclarationError(
+            f"{subject} has {describe_nonfinite(entries[wrong][0])} in it: every value must be finite."
+        )
     return rows
 
 

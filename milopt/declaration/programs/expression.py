@@ -43,7 +43,7 @@ IMPLIES = "implies"
 
 
 class Expression(ShapeMixin):
-    """Immutable affine expression sum_leaf M_leaf(p) leaf + constant; M_leaf is the coefficient, p the parameters."""
+    """Immutable affine expression sum_leaf M_leaf(p) leaf + constant, with coefficients M_leaf and parameters p."""
 
     __hash__ = object.__hash__
 
@@ -53,7 +53,7 @@ class Expression(ShapeMixin):
     terms: tuple[Term, ...]
     """Leaves with their coefficients."""
     bags: Bags | None
-    """Bags if there is one entry per instance of them, for `bag_max` and similar atoms; otherwise None."""
+    """Bags, if the expression has one entry per instance of these bags, for `bag_max` and similar atoms; else None."""
     constant_is_negated: bool
     """Whether the constant was subtracted, so that the user wrote its negative; only printed formulas depend on it."""
 
@@ -187,7 +187,7 @@ class Expression(ShapeMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> object:
         """Return the result of an operator such as `array + self`, or the atom that corresponds to a numpy ufunc."""
-        reflected = _REFLECTED.get(ufunc)
+        reflected = _REFLECTED_OPERATORS.get(ufunc)
         # `array += self` passes the array as `out`; Python then assigns the result to the name.
         if keywords.get("out", (None,))[0] is inputs[0]:
             keywords.pop("out")
@@ -203,15 +203,15 @@ class Expression(ShapeMixin):
 
         return apply_function(function, inputs, keywords)
 
-    # Hidden from type checkers, for which an expression with this method would be an `ArrayLike`, and `array @ self` an
-    # array.
+    # This method is hidden from type checkers. With it, they would consider an expression an `ArrayLike`, and
+    # `array @ self` an array.
     if not TYPE_CHECKING:
 
         def __array__(self, dtype: object = None, copy: bool | None = None) -> npt.NDArray[np.object_]:
             """Raise an error instead of returning an array of objects, unless scipy calls it for `matrix @ self`."""
-            from milopt.declaration.atoms.numpy_functions import as_array
+            from milopt.declaration.atoms.numpy_functions import as_array_for_scipy
 
-            return as_array(self, calling_module=str(sys._getframe(1).f_globals.get("__name__")))
+            return as_array_for_scipy(self, calling_module=str(sys._getframe(1).f_globals.get("__name__")))
 
     def __iter__(self) -> NoReturn:
         raise DeclarationError(
@@ -260,14 +260,14 @@ class Expression(ShapeMixin):
         return np.where((low < 0) & (high > 0), np.nan, np.sign(high + low))
 
     def describe(self) -> str:
-        """Return the names of the leaves with the signs as written, for messages and summaries."""
+        """Return the leaves as text with the signs as written, such as "x - norm(y)", for messages and summaries."""
         return describe_terms(self.terms)
 
     def __repr__(self) -> str:
         return format_expression(self) + (f"  (shape {self.shape})" if self.shape else "")
 
 
-_REFLECTED: Mapping[np.ufunc, Callable[[Expression, Any], object]] = {
+_REFLECTED_OPERATORS: Mapping[np.ufunc, Callable[[Expression, Any], object]] = {
     np.add: Expression.__radd__,
     np.subtract: Expression.__rsub__,
     np.multiply: Expression.__rmul__,
@@ -297,7 +297,7 @@ class Leaf(Expression):
         super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
 
     def describe_negated(self) -> str:
-        """Return the name of minus the leaf, for messages."""
+        """Return the negated leaf as text, such as "-x", for messages."""
         return f"-{self.describe()}"
 
     def current_value(self) -> Vector:
@@ -382,12 +382,12 @@ def describe_terms(terms: Iterable[Term]) -> str:
 
 def as_expression(value: Operand) -> Expression:
     """Return an expression unchanged, and numbers as a constant expression."""
-    return value if isinstance(value, Expression) else _constant(as_numbers(value))
+    return value if isinstance(value, Expression) else _constant_expression(as_numbers(value))
 
 
 def as_side(value: Operand) -> Expression:
     """Return one side of a comparison as an expression; numbers may be infinite."""
-    return value if isinstance(value, Expression) else _constant(as_side_numbers(value))
+    return value if isinstance(value, Expression) else _constant_expression(as_side_numbers(value))
 
 
 def _make_constraint(
@@ -396,12 +396,12 @@ def _make_constraint(
     """Return the constraint `difference >= 0` or `== 0`, without rows in which `right`, the right side, is infinite."""
     if right.terms or np.isfinite(right.constant).all():
         return Constraint(difference, equality, compared)
-    from milopt.declaration.programs.absent_rows import without_absent_rows
+    from milopt.declaration.programs.absent_rows import drop_absent_rows
 
-    return without_absent_rows(difference, equality, compared)
+    return drop_absent_rows(difference, equality, compared)
 
 
-def _constant(numbers: Vector) -> Expression:
+def _constant_expression(numbers: Vector) -> Expression:
     """Return numbers as a constant expression."""
     return Expression(numbers.shape, numbers.flatten(), ())
 
@@ -437,7 +437,7 @@ def common_shape(a: Shape, b: Shape) -> Shape | None:
 
 
 def _broadcast_operands(a: Expression, b: Expression) -> tuple[Expression, Expression, Shape, Bags | None]:
-    """Return both operands broadcast to their common shape, that shape, and the bags of the result.
+    """Return (a, b, shape, bags): the operands broadcast to their common shape, this shape, and the bags of the result.
 
     `DeclarationError` is raised if the shapes do not match, or if the operands belong to different bags.
     """
@@ -510,9 +510,9 @@ def _matrix_product(
     matrix: Vector | sp.csr_array,
     expression: Expression,
 ) -> Expression:
-    """Return matrix @ expression or expression @ matrix, with a constant vector or matrix.
+    """Return the product of a constant vector or matrix and an expression.
 
-    `product` is `product_from_left` for the first, and `product_from_right` for the second.
+    `product` is `product_from_left` for matrix @ expression, and `product_from_right` for expression @ matrix.
     """
     if matrix.ndim not in (1, 2):
         raise DeclarationError("`@` requires a vector or a matrix; write `*` for a number.")

@@ -16,7 +16,7 @@ from milopt.declaration.programs.sparse import Index, row_lengths
 if TYPE_CHECKING:
     from milopt.declaration.programs.expression import Expression, Leaf
 
-MAX_ENTRIES = 5
+MAX_SHOWN_ENTRIES = 5
 """Maximum number of entries of a leaf, or numbers of a constant, that are written out."""
 
 
@@ -42,7 +42,7 @@ def _format_terms(leaf: Leaf, coefficient: Coefficient, shape: tuple[int, ...]) 
     name = leaf.describe()
     if coefficient.products:
         constant_terms = _format_terms(leaf, Coefficient(coefficient.matrix), shape)
-        return [*constant_terms, *(_format_parametric(name, product) for product in coefficient.products)]
+        return [*constant_terms, *(_format_parametric_term(name, product) for product in coefficient.products)]
     matrix = coefficient.value()
     factors, columns = matrix.data, matrix.indices
     if not factors.any():
@@ -73,8 +73,8 @@ def _format_entries(name: str, columns: Index, shape: tuple[int, ...]) -> str:
     return f"{name}[{_format_numbers(columns)}]"
 
 
-def _format_parametric(name: str, product: Product) -> str:
-    """Return the text of the parameter's multiple of a leaf; only the sign of the matrix on its left is written."""
+def _format_parametric_term(name: str, product: Product) -> str:
+    """Return a parametric multiple of a leaf as text, such as "-p*x"; of the left matrix, only the sign is shown."""
     scale = format_expression(product.scale)
     is_negative = product.left.data.size > 0 and (product.left.data < 0).all()
     factor = f"({scale})" if " " in scale else scale
@@ -88,8 +88,8 @@ def _format_weighted_sum(name: str, factors: Vector, columns: Index, shape: tupl
         return [_format_product(float(factors[0]), name)]
     if columns.size == size and np.ptp(factors) == 0.0:
         return [_format_product(float(factors[0]), f"sum({name})")]
-    is_long = columns.size > MAX_ENTRIES
-    shown = [*range(MAX_ENTRIES - 2), -1] if is_long else range(columns.size)
+    is_long = columns.size > MAX_SHOWN_ENTRIES
+    shown = [*range(MAX_SHOWN_ENTRIES - 2), -1] if is_long else range(columns.size)
     terms = [_format_product(float(factors[k]), f"{name}[{entry_name(int(columns[k]), shape)}]") for k in shown]
     return [*terms[:-1], "...", terms[-1]] if is_long else terms
 
@@ -112,8 +112,8 @@ def _format_constant(constant: Vector) -> str:
 
 def _format_numbers(numbers: Vector | Index) -> str:
     """Return numbers as text, shortened if there are many."""
-    if len(numbers) > MAX_ENTRIES:
-        shown = [*(f"{number:.6g}" for number in numbers[: MAX_ENTRIES - 2]), "...", f"{numbers[-1]:.6g}"]
+    if len(numbers) > MAX_SHOWN_ENTRIES:
+        shown = [*(f"{number:.6g}" for number in numbers[: MAX_SHOWN_ENTRIES - 2]), "...", f"{numbers[-1]:.6g}"]
     else:
         shown = [f"{number:.6g}" for number in numbers]
     return f"[{', '.join(shown)}]"

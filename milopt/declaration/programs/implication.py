@@ -2,7 +2,7 @@
 
     e >= m (1 - b)   with m <= 0 a lower bound of e   (big-M formulation)
 
-If b = 1, this is e >= 0. If b = 0, it holds for every e within the declared bounds.
+If b = 1, the row is e >= 0. If b = 0, the row is e >= m, which holds for all values of e within the declared bounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from milopt.errors import DeclarationError
 
 
 def conditional_constraint(condition: Expression, constraint: Constraint) -> Constraint:
-    """Return rows that hold if the condition is 1, and are not restrictive if it is 0.
+    """Return the constraint "condition implies constraint": its rows are not restrictive if the condition is 0.
 
     Raises
     ------
@@ -39,10 +39,10 @@ def conditional_constraint(condition: Expression, constraint: Constraint) -> Con
             f"The second argument of implies must be a comparison such as x <= 3, not {constraint!r}."
         )
     compared = (condition, IMPLIES, *constraint.as_written)
-    rows, layout = _expand_rows(constraint, condition.shape)
+    rows, layout = _broadcast_rows(constraint, condition.shape)
     where = condition if condition.shape == layout.shape else condition + np.zeros(layout.shape)
     off = 1 - select_entries(where, layout.entry)
-    low, high = value_range(_without_parameters(rows))
+    low, high = value_range(_check_no_parameters(rows))
     above = rows - _big_m(rows, low, "lower") * off
     if not constraint.equality:
         return Constraint(above, False, compared, layout)
@@ -50,8 +50,11 @@ def conditional_constraint(condition: Expression, constraint: Constraint) -> Con
     return Constraint(concatenate([above, below]), False, compared, RowLayout.two_sided(layout.shape))
 
 
-def _expand_rows(constraint: Constraint, shape: Shape) -> tuple[Expression, RowLayout]:
-    """Return the rows as a vector and their layout; a single row is repeated to the shape of the condition."""
+def _broadcast_rows(constraint: Constraint, shape: Shape) -> tuple[Expression, RowLayout]:
+    """Return (rows, layout) with the rows as a vector; a single row is repeated for each entry of the condition.
+
+    `shape` is the shape of the condition.
+    """
     rows, layout = constraint.expression, constraint.layout or RowLayout.from_shape(constraint.shape)
     if constraint.shape or not shape:
         return select_entries(rows, np.arange(rows.size)), layout
@@ -87,7 +90,7 @@ def _check_condition(condition: object) -> None:
         )
 
 
-def _without_parameters(rows: Expression) -> Expression:
+def _check_no_parameters(rows: Expression) -> Expression:
     """Return the rows; raise `DeclarationError` if they contain a parameter."""
     for leaf in leaves(rows):
         if isinstance(leaf, Parameter):
@@ -98,19 +101,20 @@ def _without_parameters(rows: Expression) -> Expression:
     return rows
 
 
-def _big_m(rows: Expression, end: Vector, side: str) -> npt.NDArray[np.float64]:
-    """Return m from `end`, the lower or upper bounds of the rows; raise `DeclarationError` if one is infinite.
+def _big_m(rows: Expression, bounds: Vector, side: str) -> npt.NDArray[np.float64]:
+    """Return the constants m of the big-M formulation; raise `DeclarationError` if a bound is infinite.
 
-    m is min(end, 0) if `side` is "lower", and max(end, 0) if it is "upper".
+    If `side` is "lower", `bounds` are lower bounds of the rows, and m = min(bounds, 0). If `side` is "upper", they are
+    upper bounds, and m = max(bounds, 0).
     """
-    missing = np.flatnonzero(np.isinf(end))
+    missing = np.flatnonzero(np.isinf(bounds))
     if missing.size:
         _raise_unbounded_row(rows, int(missing[0]), side)
-    return np.minimum(end, 0.0) if side == "lower" else np.maximum(end, 0.0)
+    return np.minimum(bounds, 0.0) if side == "lower" else np.maximum(bounds, 0.0)
 
 
 def _raise_unbounded_row(rows: Expression, row: int, side: str) -> NoReturn:
-    """Raise `DeclarationError` with the name of the variable or atom that makes a row unbounded at one side.
+    """Raise `DeclarationError` with the name of a variable or atom because of which a row has no bound on one side.
 
     `row` is the index of the row, and `side` is "lower" or "upper".
     """
@@ -127,7 +131,8 @@ def _raise_unbounded_row(rows: Expression, row: int, side: str) -> NoReturn:
 def _raise_unbounded_leaf(leaf: Leaf, entry: int, bound: str) -> NoReturn:
     """Raise `DeclarationError` with the name of a leaf that has no lower or upper bound.
 
-    For an atom, it names an unbounded variable inside, if there is one. `bound` is "lower" or "upper".
+    If the leaf is an atom that contains an unbounded variable, the message names this variable. `bound` is "lower" or
+    "upper".
     """
     if isinstance(leaf, Variable):
         name = f"{leaf.name}[{entry}]" if leaf.shape else leaf.name

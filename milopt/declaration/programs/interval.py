@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.declaration.programs.absent_rows import without_absent_rows
+from milopt.declaration.programs.absent_rows import drop_absent_rows
 from milopt.declaration.programs.expression import Constraint, Operand, as_expression, as_side, select_entries
 from milopt.declaration.programs.joining import concatenate
 from milopt.declaration.programs.row_layout import RowLayout
@@ -14,8 +14,8 @@ from milopt.errors import DeclarationError
 def interval_constraint(lower: Operand, expression: Operand, upper: Operand) -> Constraint:
     """Return the constraint lower <= expression <= upper.
 
-    Infinite sides are left out. If the sides are finite numbers, and all lower numbers equal the upper ones, the
-    constraint is an equation.
+    Infinite sides are left out. If all lower and upper sides are finite numbers, and every lower number equals the
+    upper number, the constraint is an equation.
 
     Raises
     ------
@@ -39,4 +39,4 @@ def interval_constraint(lower: Operand, expression: Operand, upper: Operand) -> 
     shape = np.broadcast_shapes(above.shape, below.shape)
     sides = [side if side.shape == shape else side + np.zeros(shape) for side in (above, below)]
     rows = concatenate([select_entries(side, np.arange(side.size)) for side in sides])
-    return without_absent_rows(rows, False, compared, RowLayout.two_sided(shape))
+    return drop_absent_rows(rows, False, compared, RowLayout.two_sided(shape))

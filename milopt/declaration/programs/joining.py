@@ -117,13 +117,13 @@ def stack(expressions: Sequence[Operand], axis: int = 0) -> Expression:
 def join_expressions(
     join: Callable[[Any], Any], expressions: Sequence[Operand] | Sequence[Sequence[Operand]], name: str = "concatenate"
 ) -> Expression:
-    """Return expressions joined by a numpy function of a list of arrays (or of nested lists, as for `np.block`)."""
+    """Return expressions joined as the numpy function `join` joins a list (for `np.block`, a nested list) of arrays."""
     if not isinstance(expressions, (list, tuple)):
         raise DeclarationError(f"{name} requires a list of expressions, as in {name}([x, y]).")
     if not expressions:
         raise DeclarationError(f"{name} requires at least one expression.")
     parts: list[Expression] = []
-    numbers = _number_entries(expressions, parts)
+    numbers = _replace_by_numbers(expressions, parts)
     entries = _concatenate_entries(parts)
     shapes = ", ".join(str(part.shape) for part in parts)
     try:
@@ -132,12 +132,15 @@ def join_expressions(
         raise DeclarationError(f"{name} cannot join expressions of shapes {shapes}.") from None
 
 
-def _number_entries(expressions: Sequence[Any], parts: list[Expression]) -> list[Any]:
-    """Append all expressions to `parts`, and return arrays of the numbers 1, 2, ... of their entries in their place."""
+def _replace_by_numbers(expressions: Sequence[Any], parts: list[Expression]) -> list[Any]:
+    """Return the nested list with each expression replaced by an array of numbers 1, 2, ... of its entries.
+
+    The numbers continue from one expression to the next. All expressions are appended to `parts`.
+    """
     numbers: list[Any] = []
     for item in expressions:
         if isinstance(item, list) and any(isinstance(entry, (Expression, list)) for entry in item):
-            numbers.append(_number_entries(item, parts))
+            numbers.append(_replace_by_numbers(item, parts))
             continue
         expression = as_expression(item)
         start = 1 + sum(part.size for part in parts)
@@ -151,12 +154,12 @@ def _concatenate_entries(parts: Sequence[Expression]) -> Expression:
     constant = np.concatenate([part.constant for part in parts])
     starts = np.cumsum([0, *(part.size for part in parts)])
     leaves = {id(leaf): leaf for part in parts for leaf, _ in part.terms}
-    terms = [(leaf, _stacked_coefficient(leaf, parts, starts)) for leaf in leaves.values()]
+    terms = [(leaf, _stack_coefficients(leaf, parts, starts)) for leaf in leaves.values()]
     is_negated = all(part.constant_is_negated or not part.constant.any() for part in parts)
     return Expression((constant.size,), constant, terms, None, is_negated)
 
 
-def _stacked_coefficient(leaf: Leaf, parts: Sequence[Expression], starts: Index) -> Coefficient:
+def _stack_coefficients(leaf: Leaf, parts: Sequence[Expression], starts: Index) -> Coefficient:
     """Return the coefficients of a leaf in all parts, one below the other.
 
     `starts` has the first row of each part, followed by the number of rows of all parts.

@@ -35,7 +35,7 @@ class Variable(Leaf):
         self.integer_entries = np.full(self.size, integer) if isinstance(integer, bool) else integer
         """Mask of the entries that must be integer; like the bounds, a vector over all entries, row after row."""
         self.active: Variable | None = None
-        """Binary variable of a semicontinuous variable: 1 if it is between its bounds, 0 if it is 0; else None."""
+        """Binary variable of a semicontinuous x: 1 if x is between its bounds, 0 if x is 0; None if x is not one."""
 
     @property
     def integer(self) -> bool:
@@ -76,7 +76,8 @@ class Parameter(Leaf):
         if self.sign and (numbers * self.sign < 0).any():
             side = "non-negative" if self.sign > 0 else "non-positive"
             raise ParameterError(
-                f"Parameter {self.name!r} is declared {side}, but entry {_first_wrong(numbers * self.sign)} is not."
+                f"Parameter {self.name!r} is declared {side}, but entry {_first_negative_entry(numbers * self.sign)} "
+                "is not."
             )
         self._value = numbers.flatten()
 
@@ -93,7 +94,7 @@ class Parameter(Leaf):
         return self._value
 
     def declared_sign(self) -> int:
-        """Return +1 or -1; 0 if the sign is unknown."""
+        """Return the declared sign, +1 or -1; 0 if the sign is unknown."""
         return self.sign
 
     def describe(self) -> str:
@@ -191,9 +192,9 @@ class FunctionEvaluation(Leaf):
 
 
 class FeatureWeight(ABC):
-    """Weight per point that is computed from the features of a function at the points.
+    """Weights of points that are computed from the features of a function at the points.
 
-    The features and the weights can then be computed in one pass over the points.
+    So the features and the weights can be computed in one pass over the points.
     """
 
     size: int
@@ -203,7 +204,8 @@ class FeatureWeight(ABC):
     def from_features(self, rows: slice, features: Vector) -> Vector:
         """Return the weights of the points in the slice `rows` from their features.
 
-        The features are the matrix by which the coefficients of the function are multiplied.
+        The features have one row per point; they are the matrix by which the coefficients of the function are
+        multiplied.
         """
 
     @abstractmethod
@@ -211,6 +213,6 @@ class FeatureWeight(ABC):
         """Return all weights; this computes the features of all points."""
 
 
-def _first_wrong(signed: Vector) -> str:
+def _first_negative_entry(signed: Vector) -> str:
     """Return the index of the first negative entry, for messages."""
     return entry_name(int(np.flatnonzero(signed < 0)[0]), signed.shape)

@@ -26,10 +26,10 @@ def entry_name(entry: int, shape: Shape) -> str:
 
 
 def rearrangement_matrix(rearrange: Callable[[Index], Any], shape: Shape) -> tuple[sp.csr_array, Shape]:
-    """Return the matrix that selects entries as the numpy function `rearrange` does, and the shape of its result.
+    """Return (matrix, shape): the matrix that selects entries like the numpy function `rearrange`, and the new shape.
 
-    The function is applied to the numbers 1, 2, ... of the entries. Zeros in its result, such as above the diagonal for
-    `np.tril`, become empty rows of the matrix.
+    The function is applied to the numbers 1, 2, ... of the entries. Zeros in the result of the function, such as those
+    above the diagonal for `np.tril`, become empty rows of the matrix.
     """
     size = prod(shape)
     chosen = np.asarray(rearrange(np.arange(1, size + 1).reshape(shape)))
@@ -43,7 +43,7 @@ def rearrangement_matrix(rearrange: Callable[[Index], Any], shape: Shape) -> tup
 
 
 def sum_matrix(shape: Shape, axis: int | tuple[int, ...] | None, keepdims: bool) -> tuple[sp.csr_array, Shape]:
-    """Return the matrix that sums entries along axes, and the shape of the sums."""
+    """Return (matrix, shape): the matrix that sums entries along axes, and the shape of the sums."""
     size = prod(shape)
     if axis is None:
         return row_vector(np.ones(size)), (1,) * len(shape) if keepdims else ()
@@ -56,7 +56,7 @@ def sum_matrix(shape: Shape, axis: int | tuple[int, ...] | None, keepdims: bool)
 
 
 def product_from_left(matrix: Vector | sp.csr_array, shape: Shape) -> tuple[sp.csr_array, Shape] | None:
-    """Return the matrix of the map X -> matrix @ X and the shape of the product; None if shapes do not match."""
+    """Return (matrix of the map X -> matrix @ X, shape of the product); None if the shapes do not match."""
     if not shape or matrix.shape[-1] != shape[-2:][0]:
         return None
     rows = _as_matrix(matrix)
@@ -67,7 +67,7 @@ def product_from_left(matrix: Vector | sp.csr_array, shape: Shape) -> tuple[sp.c
 
 
 def product_from_right(matrix: Vector | sp.csr_array, shape: Shape) -> tuple[sp.csr_array, Shape] | None:
-    """Return the matrix of the map X -> X @ matrix and the shape of the product; None if shapes do not match."""
+    """Return (matrix of the map X -> X @ matrix, shape of the product); None if the shapes do not match."""
     if not shape or matrix.shape[0] != shape[-1]:
         return None
     return _block_diagonal(_as_matrix(matrix.T), prod(shape[:-1])), (*shape[:-1], *matrix.shape[1:])

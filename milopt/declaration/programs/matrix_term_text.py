@@ -16,7 +16,7 @@ def format_grid_index(name: str, entries: Index, shape: Shape) -> str | None:
     order of the array or of its transpose.
     """
     axes = [np.unique(along) for along in np.unravel_index(entries, shape)]
-    slices = [_as_slice(chosen, length) for chosen, length in zip(axes, shape, strict=True)]
+    slices = [_format_slice(chosen, length) for chosen, length in zip(axes, shape, strict=True)]
     if None in slices:
         return None
     grid = np.ravel_multi_index(np.ix_(*axes), shape)
@@ -28,8 +28,8 @@ def format_grid_index(name: str, entries: Index, shape: Shape) -> str | None:
     return f"{name}{index}.T" if np.array_equal(entries, grid.T.ravel()) else None
 
 
-def _as_slice(chosen: Index, length: int) -> str | None:
-    """Return the text of sorted indices along an axis of this length as a number or a slice; None if steps differ."""
+def _format_slice(chosen: Index, length: int) -> str | None:
+    """Return sorted indices along an axis of this length as text, such as "2" or "1:3"; None if their steps differ."""
     first, last = int(chosen[0]), int(chosen[-1])
     if chosen.size == 1:
         return str(first) if length > 1 else ":"
@@ -41,9 +41,9 @@ def _as_slice(chosen: Index, length: int) -> str | None:
 
 
 def format_matrix_term(name: str, matrix: sp.csr_array, leaf_shape: Shape, shape: Shape) -> tuple[float, str] | None:
-    """Return (factor, text) for the term matrix @ entries of a leaf if it is a sum along an axis or a matrix product.
+    """Return (factor, text) of the term matrix @ entries of a leaf if it is a sum along an axis or a matrix product.
 
-    Otherwise return None. `leaf_shape` is the shape of the leaf, and `shape` that of the expression.
+    For any other term, return None. `leaf_shape` is the shape of the leaf, and `shape` that of the expression.
     """
     for axis in range(len(leaf_shape)):
         total, _ = sum_matrix(leaf_shape, axis, keepdims=False)

@@ -42,7 +42,7 @@ def new_variable(
 
 
 def as_shape(shape: int | Shape, name: str) -> Shape:
-    """Return a shape as a tuple; raise `DeclarationError` if it is invalid. `name` is for the message."""
+    """Return a shape as a tuple; raise `DeclarationError` if it is invalid. `name` is used in the message."""
     given: object = shape
     dimensions = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in dimensions):
@@ -52,37 +52,37 @@ def as_shape(shape: int | Shape, name: str) -> Shape:
     return tuple(int(n) for n in dimensions)
 
 
-def _as_mask(given: object, shape: Shape, what: str) -> npt.NDArray[np.bool_]:
-    """Return a vector with a boolean for each entry, from one boolean or an array; `what` is for the error message."""
+def _as_mask(given: object, shape: Shape, subject: str) -> npt.NDArray[np.bool_]:
+    """Return a vector with one boolean per entry, from one boolean or an array; error messages begin with `subject`."""
     if isinstance(given, bool):
         return np.full(prod(shape), given)
     mask = np.asarray(given)
     if mask.dtype != np.bool_:
-        raise DeclarationError(f"{what} is True or False, or an array of these, not {given!r}.")
-    return _broadcast(mask, shape, what)
+        raise DeclarationError(f"{subject} is True or False, or an array of these, not {given!r}.")
+    return _broadcast_to_vector(mask, shape, subject)
 
 
-def _as_bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, what: str) -> Vector:
+def _as_bounds(bound: npt.ArrayLike | None, missing: float, shape: Shape, subject: str) -> Vector:
     """Return a vector with one bound per entry; `missing` (-inf or inf) is the value of an absent bound."""
     if bound is None:
         return np.full(prod(shape), missing)
-    numbers = as_real_array(bound, f"The {what}")
+    numbers = as_real_array(bound, f"The {subject}")
     if np.isnan(numbers).any():
-        raise DeclarationError(f"The {what} is NaN.")
+        raise DeclarationError(f"The {subject} is NaN.")
     if (numbers == -missing).any():
         entry = entry_name(int(np.flatnonzero(numbers == -missing)[0]), numbers.shape)
         raise DeclarationError(
-            f"The {what} is {-missing:g} at entry {entry}, so that no number is feasible: give a finite number, or "
+            f"The {subject} is {-missing:g} at entry {entry}, so that no number is feasible: give a finite number, or "
             f"{missing:g} for no bound."
         )
-    return _broadcast(numbers, shape, f"The {what}")
+    return _broadcast_to_vector(numbers, shape, f"The {subject}")
 
 
-def _broadcast(array: npt.NDArray[Any], shape: Shape, what: str) -> npt.NDArray[Any]:
+def _broadcast_to_vector(array: npt.NDArray[Any], shape: Shape, subject: str) -> npt.NDArray[Any]:
     """Return an array broadcast to a shape, as a vector; an array with one entry fits every shape."""
     if array.size == 1:
         return np.full(prod(shape), array.item())
     try:
         return np.broadcast_to(array, shape).flatten()
     except ValueError:
-        raise DeclarationError(f"{what} has shape {array.shape}; the variable has shape {shape}.") from None
+        raise DeclarationError(f"{subject} has shape {array.shape}; the variable has shape {shape}.") from None

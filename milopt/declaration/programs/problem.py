@@ -32,7 +32,7 @@ class Problem(ABC):
     nu: float | None = None
     """For an ensemble with a soft margin: fraction of bags that may violate the margin."""
     remarks: tuple[str, ...] = ()
-    """Remarks about the declaration of the problem, for reports."""
+    """Remarks about the declaration of the problem, which reports print."""
 
     @property
     @abstractmethod

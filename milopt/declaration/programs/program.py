@@ -141,7 +141,7 @@ class Program(ProgramViews, Problem):
         """
         self._check_new_name(name)
         if semicontinuous:
-            return self._semicontinuous(name, shape, lower, upper, integer, binary)
+            return self._declare_semicontinuous(name, shape, lower, upper, integer, binary)
         self.variables[name] = new_variable(name, shape, lower, upper, integer, binary)
         return self.variables[name]
 
@@ -264,14 +264,15 @@ class Program(ProgramViews, Problem):
                     f"A name can only be given for one constraint, not for a list of {len(constraint)}: {name!r}."
                 )
             return [self.subject_to(element) for element in constraint]
-        chosen, own = self._new_block(constraint, name)
-        self.constraints[chosen] = named_block(check_constant_rows(own, chosen), chosen)
+        chosen, own = self._check_new_block(constraint, name)
+        self.constraints[chosen] = assign_block_name(check_constant_rows(own, chosen), chosen)
         return self.constraints[chosen]
 
     def add_unchecked(self, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add a block of constraints like `subject_to`, even if a row without variables does not hold.
 
-        A program that is read from a file, or is part of another program, is then infeasible instead of an error.
+        So a program that is read from a file, or that is part of another program, can be infeasible without an error
+        when it is declared.
 
         Parameters
         ----------
@@ -285,8 +286,8 @@ class Program(ProgramViews, Problem):
         Constraint
             The block.
         """
-        chosen, own = self._new_block(constraint, name)
-        self.constraints[chosen] = named_block(own, chosen)
+        chosen, own = self._check_new_block(constraint, name)
+        self.constraints[chosen] = assign_block_name(own, chosen)
         return self.constraints[chosen]
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
@@ -324,8 +325,8 @@ class Program(ProgramViews, Problem):
     def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add constraints that must hold if a condition is 1.
 
-        The rows are e >= m (1 - condition), with m the smallest value of e within the bounds of its variables. Tighter
-        bounds give a tighter relaxation.
+        The rows are e >= m (1 - condition), with m <= 0 a lower bound on e, computed from the bounds of its variables.
+        Tighter bounds give a tighter relaxation.
 
         Parameters
         ----------
@@ -351,7 +352,7 @@ class Program(ProgramViews, Problem):
         """
         from milopt.declaration.programs.implication import conditional_constraint
 
-        chosen, own = self._new_block(constraint, name)
+        chosen, own = self._check_new_block(constraint, name)
         return self.subject_to(conditional_constraint(condition, own), chosen)
 
     def family(self, name: str, row: Callable[[npt.NDArray[np.float64]], Constraint]) -> RowFamily:
@@ -389,7 +390,9 @@ class Program(ProgramViews, Problem):
             New constraint.
         """
         self.block(name)
-        self.constraints[name] = named_block(check_constant_rows(self._check_constraint(constraint, name), name), name)
+        self.constraints[name] = assign_block_name(
+            check_constant_rows(self._check_constraint(constraint, name), name), name
+        )
 
     def score(self, bags: BagScore, instances: InstanceScore | None = None) -> None:
         """Declare how new bags, and single instances, are scored at the solution.
@@ -427,7 +430,7 @@ class Program(ProgramViews, Problem):
 
     @property
     def parts(self) -> dict[str, Program]:
-        """Parts of the program by name: the program itself."""
+        """Dictionary of the parts by name; a program has one part, itself."""
         return {"program": self}
 
     @property
@@ -571,7 +574,7 @@ class Program(ProgramViews, Problem):
 
     # -- checks ------------------------------------------------------------------------------------------------
 
-    def _semicontinuous(
+    def _declare_semicontinuous(
         self,
         name: str,
         shape: int | Shape,
@@ -580,7 +583,7 @@ class Program(ProgramViews, Problem):
         integer: npt.ArrayLike,
         binary: npt.ArrayLike,
     ) -> Variable:
-        """Declare a variable x and a binary variable b, `x.active`, with lower b <= x <= upper b."""
+        """Declare a variable x and a binary variable b (`x.active`), with the constraint lower b <= x <= upper b."""
         bounded = new_variable(name, shape, lower, upper, integer)
         low, high = (ends.reshape(bounded.shape) for ends in (bounded.lower, bounded.upper))
         if np.any(binary) or not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -614,16 +617,16 @@ class Program(ProgramViews, Problem):
         """Return True if a variable, function, parameter or constraint block has this name."""
         return any(name in parts for parts in (self.variables, self.functions, self.parameters, self.constraints))
 
-    def _free_name(self) -> str:
-        """Return a name "rows0", "rows1", ... that nothing in the program has."""
+    def _unused_block_name(self) -> str:
+        """Return the first unused name "rows0", "rows1", ..., beginning with the number of constraint blocks."""
         number = len(self.constraints)
         while self._has_name(f"rows{number}"):
             number += 1
         return f"rows{number}"
 
-    def _new_block(self, constraint: object, name: str | None) -> tuple[str, Constraint]:
-        """Return the name of a new block (a new one if `name` is None) and its constraint, after checking both."""
-        chosen = name if name is not None else self._free_name()
+    def _check_new_block(self, constraint: object, name: str | None) -> tuple[str, Constraint]:
+        """Return (name, constraint) of a new block after checking both; if `name` is None, an unused name is chosen."""
+        chosen = name if name is not None else self._unused_block_name()
         self._check_new_name(chosen)
         return chosen, self._check_constraint(constraint, chosen)
 
@@ -641,7 +644,7 @@ class Program(ProgramViews, Problem):
 
 
 def leaves(expression: Expression) -> list[Leaf]:
-    """Return all leaves of an expression, including those inside its atoms and parameter products, with repetitions."""
+    """Return all leaves of an expression, also those inside its atoms and parametric coefficients, with repetitions."""
     result: list[Leaf] = []
     for leaf, coefficient in expression.terms:
         result.append(leaf)
@@ -652,8 +655,8 @@ def leaves(expression: Expression) -> list[Leaf]:
     return result
 
 
-def named_block(constraint: Constraint, name: str) -> Constraint:
-    """Set the name of a constraint in place and return it; if it has a name already, a copy gets the new name."""
+def assign_block_name(constraint: Constraint, name: str) -> Constraint:
+    """Return the constraint with this name: the object itself if it has no name yet, otherwise a copy of it."""
     if constraint.name is not None:
         constraint = Constraint(
             constraint.expression, constraint.equality, constraint.compared, constraint.layout, constraint.shape

@@ -1,7 +1,8 @@
 """Copy of a program that can be changed without changing the original.
 
-The copy has its own variables and parameters. It also accepts expressions in those of the original and replaces them by
-its own, so that the caller can continue to use the objects of the original program.
+The copy has its own variables and parameters. It also accepts expressions in the variables and parameters of the
+original program, and replaces them by those of the copy. So the caller can continue to use the objects of the original
+program.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.programs.coefficient import Coefficient, Product
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Function, FunctionEvaluation, Variable
-from milopt.declaration.programs.program import Handles, Program, leaves, named_block
+from milopt.declaration.programs.program import Handles, Program, assign_block_name, leaves
 from milopt.declaration.programs.row_edits import without_terms_of, without_variable
 from milopt.errors import DeclarationError
 
-L = TypeVar("L", bound=Leaf)
+LeafT = TypeVar("LeafT", bound=Leaf)
 
 
 class ProgramCopy(Program):
@@ -26,7 +27,7 @@ class ProgramCopy(Program):
     Parameters
     ----------
     original : Program
-        Program to copy; changes of the copy do not change it.
+        Program to copy; changes of the copy do not change the original.
     """
 
     def __init__(self, original: Program) -> None:
@@ -65,7 +66,7 @@ class ProgramCopy(Program):
         return dict(self._handles)
 
     def register_handles(self, name: str, *handles: object) -> None:
-        """Register objects for the variable, function or block `name`; registered objects keep their name."""
+        """Register objects for the variable, function or block `name`; objects registered before keep their name."""
         for handle in handles:
             self._handles.setdefault(id(handle), (name, handle))
 
@@ -74,13 +75,13 @@ class ProgramCopy(Program):
         self._handles = {key: handle for key, handle in self._handles.items() if handle[0] != name}
 
     def name_of(self, handle: object) -> str | None:
-        """Return the name of the variable, function or block of a registered object; None if the object is unknown."""
+        """Return the name under which an object is registered; None if the object is not registered."""
         return self._handles.get(id(handle), (None, None))[0]
 
     def snapshot(self) -> ProgramCopy:
         """Return a copy of the current blocks and objective; variables and parameters are shared with this program.
 
-        So later changes of bounds and parameter values affect the snapshot too.
+        So later changes of bounds and of parameter values affect the snapshot, too.
         """
         snapshot = ProgramCopy.__new__(ProgramCopy)
         snapshot.__dict__.update(self.__dict__)  # several microseconds faster than `copy`
@@ -91,7 +92,7 @@ class ProgramCopy(Program):
     def replace(self, name: str, constraint: Constraint) -> None:
         """Replace a constraint block, even if a row without variables does not hold (like `add_unchecked`)."""
         self.block(name)
-        self.constraints[name] = named_block(self._check_constraint(constraint, name), name)
+        self.constraints[name] = assign_block_name(self._check_constraint(constraint, name), name)
 
     def delete_variable(self, name: str) -> None:
         """Delete a variable and its terms in the objective and the constraints.
@@ -130,10 +131,10 @@ class ProgramCopy(Program):
 
         `DeclarationError` is raised if it is invalid or `name` is used already.
         """
-        return self._new_block(constraint, name)[1]
+        return self._check_new_block(constraint, name)[1]
 
     def written_constraint(self, name: str) -> Constraint:
-        """Return a constraint like the block `name`, with the comparison as written in the leaves of the copy."""
+        """Return the block `name`, with the leaves in its comparison as written replaced by the leaves of the copy."""
         block = self.constraints[name]
         if block.compared is None:
             return block
@@ -183,7 +184,7 @@ class ProgramCopy(Program):
             function = self._translate_function(leaf.function)
             return leaf if function is leaf.function else self._register_leaf(leaf, leaf.with_function(function))
         if isinstance(leaf, Atom) and leaf.function is None:
-            # All occurrences of an atom have the same copy, because an atom has one column.
+            # All occurrences of an atom have the same copy, so that they share one column of the standard form.
             own_atom = leaf.of(self._translate(leaf.argument))
             self._leaves[id(own_atom)] = own_atom, own_atom
             return self._register_leaf(leaf, own_atom)
@@ -207,8 +208,8 @@ class ProgramCopy(Program):
         self._functions[id(own)] = own, own
         return own
 
-    def _register_leaf(self, leaf: L, own: L) -> L:
-        """Register `own`, the leaf of the copy for a leaf of the original, and return `own`."""
+    def _register_leaf(self, leaf: LeafT, own: LeafT) -> LeafT:
+        """Register `own` as the leaf of the copy for `leaf`, a leaf of the original, and return `own`."""
         self._leaves[id(leaf)] = leaf, own
         return own
 
@@ -218,7 +219,7 @@ def _contains(expression: Expression, variable: Variable) -> bool:
     return any(leaf is variable for leaf in leaves(expression))
 
 
-def _copy_leaf(leaf: L) -> L:
+def _copy_leaf(leaf: LeafT) -> LeafT:
     """Return a new variable or parameter with the attributes of another one."""
     own = copy(leaf)
     Leaf.__init__(own, leaf.shape, leaf.bags)

@@ -1,8 +1,8 @@
-"""Ranges of expressions, by interval arithmetic.
+"""Lower and upper bounds of expressions, by interval arithmetic.
 
-There are two kinds. The epigraph range has no upper bounds of atoms, because the variable that replaces an atom may be
-larger than the atom; it decides in which directions atoms are monotone. The value range has both bounds of atoms;
-conditional constraints need it.
+There are two kinds. The epigraph range has no upper bounds of atoms, because the epigraph variable that replaces an
+atom may be larger than the atom; this range decides in which directions atoms are monotone. The value range has lower
+and upper bounds of atoms; conditional constraints need it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from milopt.declaration.programs.sparse import row_lengths
 
 
 def epigraph_range(expression: Expression) -> tuple[Vector, Vector]:
-    """Return lower and upper bounds of each entry of an expression; atoms are bounded only from below."""
-    return _range(expression, _leaf_epigraph_range)
+    """Return (lower, upper) bounds of each entry of an expression; atoms are bounded only from below."""
+    return _combine_leaf_ranges(expression, _leaf_epigraph_range)
 
 
 def value_range(expression: Expression) -> tuple[Vector, Vector]:
-    """Return lower and upper bounds of each entry of an expression; atoms are bounded on both sides, if possible."""
-    return _range(expression, leaf_value_range)
+    """Return (lower, upper) bounds of each entry of an expression; atoms are bounded on both sides, if possible."""
+    return _combine_leaf_ranges(expression, leaf_value_range)
 
 
-def _range(expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
-    """Return lower and upper bounds of each entry of an expression from those of its leaves, `leaf_range(leaf)`."""
+def _combine_leaf_ranges(
+    expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Vector]]
+) -> tuple[Vector, Vector]:
+    """Return (lower, upper) bounds of each entry of an expression; `leaf_range(leaf)` are the bounds of a leaf."""
     low, high = expression.constant.copy(), expression.constant.copy()
     for leaf, coefficient in expression.terms:
         bottom, top = leaf_range(leaf)
@@ -44,7 +46,7 @@ def _range(expression: Expression, leaf_range: Callable[[Leaf], tuple[Vector, Ve
 
 
 def leaf_value_range(leaf: Leaf) -> tuple[Vector, Vector]:
-    """Return lower and upper bounds of each entry of a leaf; an atom of a function has the bounds 0 and inf."""
+    """Return (lower, upper) bounds of each entry of a leaf; 0 and inf for an atom whose argument is a function."""
     bottom, top = _leaf_epigraph_range(leaf)
     if isinstance(leaf, Atom) and leaf.function is None:
         inside = value_range(leaf.argument)
@@ -53,7 +55,7 @@ def leaf_value_range(leaf: Leaf) -> tuple[Vector, Vector]:
 
 
 def _leaf_epigraph_range(leaf: Leaf) -> tuple[Vector, Vector]:
-    """Return lower and upper bounds of each entry of a leaf; atoms are bounded only from below."""
+    """Return (lower, upper) bounds of each entry of a leaf; atoms are bounded only from below."""
     if isinstance(leaf, Variable):
         return leaf.lower, leaf.upper
     if isinstance(leaf, Parameter):

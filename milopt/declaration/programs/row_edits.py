@@ -1,6 +1,7 @@
 """Changes of the coefficients, costs and right-hand sides of constraints and objectives, with the signs as written.
 
-A constraint keeps its sense. Its variables count as if all were on the left, and all numbers on the right:
+A constraint keeps its sense. Coefficients and right-hand side are those of the constraint with all variables on the
+left and all numbers on the right:
 
     2 * x - y <= 3 + x   has the coefficients 1 (x) and -1 (y), and the right-hand side 3
 
@@ -38,7 +39,7 @@ def with_coefficients(
     that of the entries, or is one number if the constraint is a scalar or `shape` is (). Coefficients of other entries
     do not change.
     """
-    sides, sense = _sides(constraint)
+    sides, sense = _written_sides(constraint)
     rows, block = constraint.shape, _describe_block(constraint)
     new = _coefficient_matrix(
         values, rows, variable, entries, shape, f"The coefficients of {variable.name!r} in {block}"
@@ -61,9 +62,10 @@ def with_coefficients(
 def with_cost(
     objective: Expression, values: npt.ArrayLike, variable: Variable, entries: Index, shape: Shape
 ) -> Expression:
-    """Return an objective with new linear coefficients `values` for the entries with the indices `entries`.
+    """Return an objective with new linear coefficients `values` for some entries of a variable.
 
-    `shape` is the shape of the entries. Atoms that contain the variable are kept.
+    `entries` are the indices of these entries, and `shape` is their shape. Atoms that contain the variable do not
+    change.
     """
     new = _coefficient_matrix(values, (), variable, entries, shape, f"The cost of {variable.name!r}")
     if entries.size < variable.size:
@@ -76,7 +78,7 @@ def with_rhs(constraint: Constraint, value: npt.ArrayLike) -> Constraint:
 
     `DeclarationError` is raised for rows with two sides and for rows that contain a parameter.
     """
-    sides, sense = _sides(constraint)
+    sides, sense = _written_sides(constraint)
     name, rows = constraint.name, constraint.shape
     if len(sides) == INTERVAL_SIDES:
         raise DeclarationError(f"The rows of {name!r} have two sides, not one right-hand side: replace the constraint.")
@@ -99,19 +101,19 @@ def _without_constant(expression: Expression) -> Expression:
 
 
 def without_terms_of(expression: Expression, variable: Variable) -> Expression:
-    """Return an expression without the terms of a variable; atoms that contain the variable are kept."""
+    """Return an expression without the terms of a variable; atoms that contain the variable do not change."""
     terms = [term for term in expression.terms if term[0] is not variable]
     return Expression(expression.shape, expression.constant, terms, expression.bags, expression.constant_is_negated)
 
 
 def without_variable(constraint: Constraint, variable: Variable) -> Constraint:
-    """Return a constraint without the terms of a variable; atoms that contain the variable are kept."""
-    sides, sense = _sides(constraint)
+    """Return a constraint without the terms of a variable; atoms that contain the variable do not change."""
+    sides, sense = _written_sides(constraint)
     return _compare_sides([without_terms_of(side, variable) for side in sides], sense)
 
 
-def entries_of(expression: object) -> tuple[Variable, Index, Shape]:
-    """Return the variable, the indices of the entries and the shape of an expression such as x, x[2] or x[:3].
+def variable_entries(expression: object) -> tuple[Variable, Index, Shape]:
+    """Return (variable, indices of the entries, shape) of an expression such as x, x[2] or x[:3].
 
     `DeclarationError` is raised for any other expression or object.
     """
@@ -131,8 +133,8 @@ def _describe_block(constraint: Constraint) -> str:
     return f"constraint {constraint.name!r}" if constraint.name else "the constraint"
 
 
-def _sides(constraint: Constraint) -> tuple[list[Expression], str]:
-    """Return the two or three sides of a constraint as written, and its sense: "<=", ">=" or "==".
+def _written_sides(constraint: Constraint) -> tuple[list[Expression], str]:
+    """Return (sides, sense) of a constraint as written: two or three expressions, and "<=", ">=" or "==".
 
     `DeclarationError` is raised for a conditional constraint.
     """
@@ -146,7 +148,7 @@ def _sides(constraint: Constraint) -> tuple[list[Expression], str]:
 
 
 def _compare_sides(sides: Sequence[Expression], sense: str) -> Constraint:
-    """Return the constraint that compares two sides with the sense, or `interval_constraint` of three sides."""
+    """Return the constraint "left sense right" of two sides, or the interval constraint of three sides."""
     if len(sides) == INTERVAL_SIDES:
         return interval_constraint(*sides)
     left, right = sides
@@ -156,12 +158,12 @@ def _compare_sides(sides: Sequence[Expression], sense: str) -> Constraint:
 
 
 def _coefficient_matrix(
-    values: npt.ArrayLike | sp.sparray, rows: Shape, variable: Variable, entries: Index, shape: Shape, what: str
+    values: npt.ArrayLike | sp.sparray, rows: Shape, variable: Variable, entries: Index, shape: Shape, subject: str
 ) -> sp.csr_array:
-    """Return coefficients of some entries of a variable as a matrix with one column per entry of the variable.
+    """Return coefficients of some entries of a variable as a matrix with one column per entry of the whole variable.
 
     `values` are the coefficients of the entries with the indices `entries` and the shape `shape`. `rows` is the shape
-    of the constraint rows; each is a row of the matrix. `what` is the subject of the error message.
+    of the constraint rows; each of them is a row of the matrix. An error message begins with `subject`.
     """
     given = as_matrix(values)
     expected = (*rows, *shape)
@@ -169,12 +171,12 @@ def _coefficient_matrix(
         given = np.full(expected, given)  # one number for all entries, but not for a whole matrix
     flat = prod(rows), entries.size
     if given.shape != expected and not (sp.issparse(given) and given.shape == flat):
-        raise DeclarationError(f"{what} must have shape {expected}, not {given.shape}.")
+        raise DeclarationError(f"{subject} must have shape {expected}, not {given.shape}.")
     return as_csr(as_csr(given.reshape(flat)) @ selection_matrix(entries, variable.size))
 
 
 def _other_coefficients(expression: Expression, variable: Variable, entries: Index, rows: Shape) -> sp.csr_array:
-    """Return the coefficients of a variable as a matrix, with zeros at `entries`; one row per constraint row.
+    """Return the coefficients of a variable as a matrix with one row per constraint row, and zero columns at `entries`.
 
     `rows` is the shape of the constraint rows.
     """

@@ -1,6 +1,6 @@
 """Relation between the rows of a constraint and the rows that the user declared.
 
-A declared row without a finite side has no row: `x <= [1, inf]` has one row. A declared row with two sides has two
+An infinite side has no row: `x <= [1, inf]` has one row. A declared row with two sides has two
 rows: `0 <= x <= 1` has the rows `x - 0 >= 0` and `1 - x >= 0`.
 """
 
@@ -52,16 +52,16 @@ class RowLayout:
     def multipliers(self, z: Vector) -> Vector:
         """Return the multipliers of the declared rows, in the declared shape, from the multipliers z of the rows.
 
-        For a declared row with two sides, it is the multiplier of the lower side minus that of the upper side.
+        The multiplier of a declared row with two sides is that of the lower side minus that of the upper side.
         """
         total = np.zeros(self.size)
         np.add.at(total, self.entry, self.sign * z)
         return total.reshape(self.shape)
 
     def slacks(self, rows: Vector) -> Vector:
-        """Return the slack of each declared row from `rows`, the values of the rows: the smallest value of its rows.
+        """Return the slacks of the declared rows, in the declared shape, from the values of the rows.
 
-        The slack of a declared row without rows is inf.
+        The slack of a declared row is the smallest value of its rows, and inf if it has no rows.
         """
         nearest = np.full(self.size, np.inf)
         np.minimum.at(nearest, self.entry, rows)

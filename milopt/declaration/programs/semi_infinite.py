@@ -1,11 +1,11 @@
-"""Semi-infinite linear program: a row for every member of an infinite family, of which oracles find the violated ones.
+"""Semi-infinite linear program: it has one row for every column of an infinite family; oracles find violated rows.
 
-    min  c'd   s.t.  d in a polytope,   row(h): a constraint on d, for every column h of the family
+    min  c'd   s.t.  d in a polytope,   row(h) for every column h of the family
 
-The master is this program with the rows found so far. A column h has one entry per bag. An oracle is a program whose
-parameters are the values of the master's variables (the prices) and whose optimum is the most violated column. The
-multipliers w of the rows are the weights of the columns in an ensemble: the score of a new bag is
-sum_t w_t h_t(bag) + offset.
+d are the variables, c is a constant vector, and row(h) is a linear constraint on d. The master is this program with the
+rows found so far. A column h has one entry per bag. An oracle is a program whose parameters are the values of the
+master's variables (the prices) and whose optimum is the most violated column. The multipliers w of the rows are the
+weights of the columns in an ensemble: the score of a new bag is sum_t w_t h_t(bag) + offset.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from milopt.declaration.programs.views import Path
     from milopt.outcome.result import Result
 
-Row: TypeAlias = Callable[[Vector], Constraint]
+RowFunction: TypeAlias = Callable[[Vector], Constraint]
 """Function from a column, a vector with one entry per bag, to its constraint."""
-Starts: TypeAlias = Callable[[Mapping[Parameter, Vector]], Iterable[Vector]]
+StartFunction: TypeAlias = Callable[[Mapping[Parameter, Vector]], Iterable[Vector]]
 """Function from prices (numbers by parameter of the oracle) to starting points, vectors of function values."""
 
 
@@ -45,7 +45,7 @@ class RowFamily:
 
     master: Program
     name: str
-    row: Row
+    row: RowFunction
 
     def __call__(self, column: Vector) -> Constraint:
         """Return the row of one column, a scalar constraint."""
@@ -65,8 +65,8 @@ class Oracle:
     column: Callable[[Bags], Expression]
     """Function from bags to the column at the oracle's solution, one entry per bag."""
     instances: Callable[[Points], Expression] | None = None
-    """Function from instances to the value of the column at each single instance; None if there is none."""
-    starts: Starts | None = None
+    """Function from instances to the value of the column at each single instance; None if there are no such values."""
+    starts: StartFunction | None = None
     """Function from prices to starting points, best first; each is a vector of function values, one per instance.
 
     None starts from the means of the bags.
@@ -172,7 +172,7 @@ class SemiInfinite(Problem):
 
     @property
     def scores_bags(self) -> bool:
-        """Always True: the ensemble of columns scores bags."""
+        """Whether the problem scores bags: always True, by the ensemble of columns."""
         return True
 
     def bag_scores(self, result: Result, bags: Bags) -> Vector:
@@ -190,7 +190,7 @@ class SemiInfinite(Problem):
 
     @property
     def kind(self) -> str:
-        """Always "semi-infinite"."""
+        """Kind of the problem, always "semi-infinite"."""
         return "semi-infinite"
 
     def remove_rows(self) -> None:

@@ -35,9 +35,9 @@ def is_semidefinite(weight: Vector | Matrix) -> bool:
 
 
 def _has_cholesky_factor(matrix: Matrix) -> bool:
-    """Return True if a symmetric matrix is positive definite, so that it has a Cholesky factor; overwrite the matrix.
+    """Return True if a symmetric matrix is positive definite, so that it has a Cholesky factor.
 
-    Raises `TimeLimitError` if the time limit is reached.
+    The matrix is overwritten. `TimeLimitError` is raised if the time limit is reached.
     """
     from scipy.linalg import solve_triangular
 
@@ -59,21 +59,21 @@ def _has_cholesky_factor(matrix: Matrix) -> bool:
     return True
 
 
-def symmetric_root(matrix: Vector | Matrix, what: str) -> Matrix:
+def symmetric_root(matrix: Vector | Matrix, subject: str) -> Matrix:
     """Return B with B'B = matrix (a vector is a diagonal matrix); raise `ConvexityError` if there is none.
 
-    Columns are scaled to ones on the diagonal first, so that small eigenvalues of small columns are accurate. `what` is
-    the subject of the error message.
+    Columns are scaled to ones on the diagonal first, so that small eigenvalues of small columns are accurate. An error
+    message begins with `subject`.
     """
     from scipy.linalg import eigh
 
     if matrix.ndim == 1:
         if (matrix < 0).any():
-            raise ConvexityError(f"{what} is not positive semidefinite: smallest weight {matrix.min():.4g}.")
+            raise ConvexityError(f"{subject} is not positive semidefinite: smallest weight {matrix.min():.4g}.")
         return np.diag(np.sqrt(matrix))
     if not is_semidefinite(matrix):
         smallest = smallest_eigenvalue(matrix)
-        raise ConvexityError(f"{what} is not positive semidefinite: smallest eigenvalue {smallest:.4g}.")
+        raise ConvexityError(f"{subject} is not positive semidefinite: smallest eigenvalue {smallest:.4g}.")
     scale = np.sqrt(np.diagonal(matrix))
     unit = matrix / np.where(scale > 0, scale, 1.0)[:, None] / np.where(scale > 0, scale, 1.0)
     values, vectors = eigh(unit)

@@ -33,7 +33,7 @@ class ShapeMixin:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return a name for messages."""
+        """Return the expression as text, for messages."""
         raise NotImplementedError
 
     @property
@@ -111,7 +111,7 @@ class ShapeMixin:
         return self.apply_matrix(selection_matrix(chosen.ravel(), size), chosen.shape)
 
     def rearrange(self, rearrange: Callable[[Index], Any], verb: str) -> Expression:
-        """Return the entries as the numpy function `rearrange` arranges them; `verb` is for messages."""
+        """Return the entries rearranged by the numpy function `rearrange`; `verb` names the operation in messages."""
         try:
             return self.apply_matrix(*rearrangement_matrix(rearrange, self.shape))
         except (IndexError, TypeError, ValueError) as error:

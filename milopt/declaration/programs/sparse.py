@@ -1,7 +1,7 @@
 """Fast operations on small sparse matrices, computed directly on the three arrays of the CSR format.
 
-An expression is built by many small operations, for which scipy needs tens of microseconds each. These functions are
-cheaper.
+An expression is built by many small operations. scipy needs tens of microseconds for each of them, and these functions
+less.
 
 Matrices may share arrays: `shift_columns` returns the `data` of its argument with other `indices`. That is safe only
 because every matrix here is in canonical form (each row sorted by column, no duplicates), for which scipy never sorts
@@ -145,10 +145,10 @@ def stack_rows(matrices: Sequence[sp.csr_array]) -> sp.csr_array:
 
 
 def add(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """Return a + b; if one of the two is empty, the result is the other one itself.
+    """Return a + b; if one of the matrices has no stored entries, the result is the other matrix itself.
 
-    Fast special cases are: one matrix has no stored entries; both have one row and disjoint ranges of columns; in every
-    row, at least one of the two has no stored entries.
+    The sum is fast in three cases: one matrix has no stored entries; both matrices have one row and disjoint ranges of
+    columns; in every row, at least one of the matrices has no stored entries.
     """
     if a.indptr[-1] == 0:
         return b
@@ -160,11 +160,11 @@ def add(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
             data, indices = np.concatenate([first.data, last.data]), np.concatenate([first.indices, last.indices])
             return from_parts(data, indices, np.array([0, data.size]), a.shape)
     a_lengths, b_lengths = row_lengths(a), row_lengths(b)
-    return as_csr(a + b) if (a_lengths * b_lengths).any() else _interleave(a, a_lengths, b, b_lengths)
+    return as_csr(a + b) if (a_lengths * b_lengths).any() else _add_disjoint_rows(a, a_lengths, b, b_lengths)
 
 
-def _interleave(a: sp.csr_array, a_lengths: Index, b: sp.csr_array, b_lengths: Index) -> sp.csr_array:
-    """Return a + b; in every row, at least one of the two must have no entries (not checked).
+def _add_disjoint_rows(a: sp.csr_array, a_lengths: Index, b: sp.csr_array, b_lengths: Index) -> sp.csr_array:
+    """Return a + b if, in every row, at least one of the matrices has no stored entries (this is not checked).
 
     `a_lengths` and `b_lengths` are the row lengths of the matrices.
     """
@@ -184,7 +184,7 @@ def row_slice(matrix: sp.csr_array, start: int, stop: int) -> sp.csr_array:
 
 
 def multiply(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
-    """Return a @ b; fast if b has no stored entries or no row of a has more than one."""
+    """Return a @ b; fast if b has no stored entries, or if no row of a has more than one stored entry."""
     if b.indptr[-1] == 0:
         return zeros(a.shape[0], b.shape[1])
     if row_lengths(a).max(initial=0) > 1:

@@ -1,4 +1,7 @@
-"""Conversion of a program to other forms: summary, LaTeX, files, cvxpy and Pyomo. Imports are made on demand."""
+"""Conversion of a program to other forms: summary, LaTeX, files, cvxpy and Pyomo.
+
+The modules for these forms are imported when they are needed.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
 class ProgramViews:
     """Mixin class with the methods that display or export a program.
 
-    Methods with `form` and `witnesses` use the flat form of the program: the standard form that a solver gets, with all
-    rows and scalar variables. A program is DC (difference of convex functions) if it needs a lower bound on a convex
-    atom. In its flat form, a maximum that needs a lower bound is replaced by its value at the given witness (one
-    instance per bag), or by the mean over the bag.
+    Methods with the parameters `form` and `witnesses` use the standard form of the program (`StandardForm`), which a
+    solver gets: min 1/2 x'Px + q'x s.t. Fx + g in K, in scalar variables. A program is DC (difference of convex
+    functions) if it needs a lower bound on a convex atom. In the standard form, a maximum that needs a lower bound is
+    replaced by its value at the given witness (one instance per bag), or by the mean over the bag.
     """
 
     # -- properties --------------------------------------------------------------------------------------------------
@@ -37,9 +40,9 @@ class ProgramViews:
 
         DC stands for a difference of convex functions: the program needs a lower bound on a convex atom.
         """
-        from milopt.compilation.kind import kind
+        from milopt.compilation.kind import program_kind
 
-        return kind(self._program)
+        return program_kind(self._program)
 
     @property
     def default_scheme(self) -> str:
@@ -56,9 +59,9 @@ class ProgramViews:
         frozenset of Feature
             For a DC program, the features of each convex step.
         """
-        from milopt.compilation.kind import features
+        from milopt.compilation.kind import required_features
 
-        return features(self._program)
+        return required_features(self._program)
 
     def cones(self) -> frozenset[str]:
         """Return the names of the cones that a solver must support besides linear rows.
@@ -68,9 +71,9 @@ class ProgramViews:
         frozenset of str
             Names of the cones.
         """
-        from milopt.compilation.kind import block_cones
+        from milopt.compilation.kind import required_cones
 
-        return block_cones(self._program)
+        return required_cones(self._program)
 
     def sides(self) -> tuple[AtomSides, ...]:
         """Return on which side each entry of each atom is needed: from above (its convex side) or from below.
@@ -80,9 +83,9 @@ class ProgramViews:
         tuple of AtomSides
             One element per occurrence of an atom, also inside other atoms; quadratic terms of the objective have none.
         """
-        from milopt.compilation.sides import sides
+        from milopt.compilation.sides import atom_sides
 
-        return sides(self._program)
+        return atom_sides(self._program)
 
     def summary(self) -> str:
         """Return a summary of the program as text.
@@ -99,44 +102,44 @@ class ProgramViews:
 
         return str(summarise(self._program))
 
-    # -- flat form ---------------------------------------------------------------------------------------------------
+    # -- standard form -----------------------------------------------------------------------------------------------
 
     def to_standard_form(self, form: FormName = "primal", witnesses: WitnessChoice = None) -> StandardForm:
-        """Return the flat program that a solver would get.
+        """Return the standard form of the program, as a solver would get it.
 
         Parameters
         ----------
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
         StandardForm
-            Flat program min 1/2 x'Px + q'x s.t. Fx + g in K, lower <= x <= upper.
+            Program min 1/2 x'Px + q'x s.t. Fx + g in K, lower <= x <= upper.
         """
         from dataclasses import replace
 
         from milopt.compilation.compile_program import compile_program
         from milopt.inspection.witness_notes import witness_notes
 
-        flat = compile_program(self._program, form, witnesses).form
-        return replace(flat, notes=witness_notes(self._program, witnesses), labels=self._program.labels)
+        compiled = compile_program(self._program, form, witnesses).form
+        return replace(compiled, notes=witness_notes(self._program, witnesses), labels=self._program.labels)
 
     def to_lp(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
-        """Return the flat program as LP text.
+        """Return the standard form of the program as LP text.
 
         Parameters
         ----------
         path : str, path-like or None, default=None
             File to which the text is also written.
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -148,17 +151,17 @@ class ProgramViews:
         return _write_if_requested(write_lp(self.to_standard_form(form, witnesses)), path)
 
     def to_mps(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
-        """Return the flat program as free MPS text.
+        """Return the standard form of the program as free MPS text.
 
         Parameters
         ----------
         path : str, path-like or None, default=None
             File to which the text is also written.
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -170,17 +173,17 @@ class ProgramViews:
         return _write_if_requested(write_mps(self.to_standard_form(form, witnesses)), path)
 
     def to_cbf(self, path: Path | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> str:
-        """Return the flat program in the Conic Benchmark Format.
+        """Return the standard form of the program in the Conic Benchmark Format.
 
         Parameters
         ----------
         path : str, path-like or None, default=None
             File to which the text is also written.
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -192,17 +195,17 @@ class ProgramViews:
         return _write_if_requested(write_cbf(self.to_standard_form(form, witnesses)), path)
 
     def spy(self, target: Path | Axes, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> Axes:
-        """Plot the sparsity pattern of the flat program.
+        """Plot the sparsity pattern of the standard form of the program.
 
         Parameters
         ----------
         target : str, path-like or matplotlib.axes.Axes
             File to write, or axes to draw into.
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -214,15 +217,15 @@ class ProgramViews:
         return spy(self.to_standard_form(form, witnesses), target)
 
     def to_cvxpy(self, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> cvxpy.Problem:
-        """Return the flat program as a cvxpy problem.
+        """Return the standard form of the program as a cvxpy problem.
 
         Parameters
         ----------
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -234,15 +237,15 @@ class ProgramViews:
         return to_cvxpy(self.to_standard_form(form, witnesses)).problem
 
     def to_pyomo(self, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> ConcreteModel:
-        """Return the flat program as a Pyomo model.
+        """Return the standard form of the program as a Pyomo model.
 
         Parameters
         ----------
         form : {"primal", "dual"}, default="primal"
-            Flat form of the program.
+            Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
             For a DC program: mapping from a maximum to its witnesses, one index of an instance per bag, or a result
-            that has them. A maximum without witnesses is replaced by the mean over the bag.
+            that has witnesses. A maximum without witnesses is replaced by the mean over the bag.
 
         Returns
         -------
@@ -301,7 +304,7 @@ class ProgramViews:
 
     @property
     def _program(self) -> Program:
-        """The program itself, with its type."""
+        """The program itself, as a `Program` for the type checker."""
         return cast("Program", self)
 
 
@@ -314,6 +317,6 @@ def _write_if_requested(text: str, path: Path | None) -> str:
     return text
 
 
-def _pluralise(count: int, what: str) -> str:
-    """Return the text of a count with a noun in the singular or plural."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _pluralise(count: int, noun: str) -> str:
+    """Return a count with its noun in the singular or plural, such as "2 functions"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -85,7 +85,7 @@ class ClosedForm:
             linear = scales * q
             size = float(np.abs(linear).max(initial=0.0)) + float(np.abs(gradient - linear).max(initial=0.0))
             if self.hessian.null_space_component(reduced) > 1e-9 * size:
-                reason = f"the objective is unbounded below on the feasible subspace; {self.inertia.spectrum}"
+                reason = f"the objective is unbounded below on the feasible subspace; {self.inertia.eigenvalue_summary}"
                 return StationaryPoint(Termination.UNBOUNDED, reason)
             step = np.concatenate([np.zeros(rows.rank), -self.hessian.solve(reduced)])
             x = x + scales * rows.apply_q(step)

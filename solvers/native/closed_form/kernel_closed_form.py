@@ -75,7 +75,7 @@ class KernelClosedForm:
             self._set_system(IndefiniteSystem(self.pattern))
             z, multipliers, null_space_component = self._solve_refined(q, g)
         if null_space_component > 1e-9 * float(np.abs(q).max(initial=0.0)):
-            return StationaryPoint(Termination.UNBOUNDED, f"its system is singular; {self.inertia.spectrum}")
+            return StationaryPoint(Termination.UNBOUNDED, f"its system is singular; {self.inertia.eigenvalue_summary}")
         termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
         return StationaryPoint(termination, str(self.inertia), z, multipliers)
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Index, Mask, Matrix, Vector
 from milopt.compilation.status import Termination
-from milopt.interrupt import noted_interrupt
+from milopt.interrupt import call_on_interrupt
 from milopt.solvers.native.dense_simplex import driver as driver
 from milopt.solvers.native.dense_simplex.changes import append_column, append_row, bring_row_into_basis, refactorise
 from milopt.solvers.native.dense_simplex.tableau import (
@@ -186,7 +186,7 @@ class DenseSimplex:
             nonlocal is_interrupted
             is_interrupted = True
 
-        with noted_interrupt(note_interrupt):
+        with call_on_interrupt(note_interrupt):
             driver.reset_counts(t)
             while (
                 end == driver.UNFINISHED

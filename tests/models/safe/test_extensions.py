@@ -126,7 +126,7 @@ def test_sums_over_blocks_equal_the_sum_over_all_instances(core, monkeypatch):
     model = SAFE(core=core, gamma=0.01, rank=20, random_state=0)
     whole = model.fit(data.bags, data.labels).result_
     monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
-    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(streamed_squares, "MAX_BLOCK_ENTRIES", 1000)
     blocks = model.fit(data.bags, data.labels).result_
     assert blocks.point is PointStatus.CERTIFIED
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-10)
@@ -150,7 +150,7 @@ def test_blocks_support_weights_of_both_signs_and_points_in_any_order(monkeypatc
 
     whole = solve(declared(), "native")
     monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
-    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(streamed_squares, "MAX_BLOCK_ENTRIES", 50)
     blocks = solve(declared(), "native")
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-9)
     assert float(blocks.values["b"]) == pytest.approx(float(whole.values["b"]), rel=1e-9)
@@ -186,7 +186,7 @@ def test_landmarks_need_two_passes_over_the_instances(monkeypatch):
         return K(A, B)
 
     monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
-    monkeypatch.setattr(streamed_squares, "BLOCK_ENTRIES", 20 * 100)
+    monkeypatch.setattr(streamed_squares, "MAX_BLOCK_ENTRIES", 20 * 100)
     monkeypatch.setattr(lowering_attempt, "MAX_KERNEL_ENTRIES", 0)
     model = SAFE(kernel=counted, core="ksc", gamma=0.01, rank=20, landmarks="uniform", random_state=0)
     model.fit(data.bags, data.labels)

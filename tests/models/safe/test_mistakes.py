@@ -63,7 +63,7 @@ def test_an_unknown_kind_of_landmarks_raises_an_error(golden_bags):
         SAFE(landmarks="all").fit(*golden_bags)  # also without landmarks
 
 
-def test_one_class(golden_bags):
+def test_labels_of_one_class_raise_an_error(golden_bags):
     bags, y = golden_bags
     with pytest.raises(BagsError, match="one class"):
         SAFE().fit(bags, np.ones_like(y))
@@ -131,7 +131,7 @@ def test_the_inertia_is_saved_and_loaded(tmp_path):
         assert loaded.result_.inertia == model.result_.inertia
 
 
-def test_no_more_clusters_than_instances(golden_bags):
+def test_more_clusters_than_instances_raise_an_error(golden_bags):
     bags, y = golden_bags
     count = bags.instances.shape[0]
     with pytest.raises(ParameterError, match=f"clusters=1000 must be at most the number of instances, {count}"):

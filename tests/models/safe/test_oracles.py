@@ -84,7 +84,7 @@ def test_the_printed_system_is_singular_and_its_solution_is_not_stationary(golde
 
 
 @pytest.mark.parametrize("rho", [0.3, 3.0])
-def test_with_gamma_zero_it_is_the_least_squares_svm_on_the_sum_kernel(rho, golden_bags):
+def test_safe_with_gamma_zero_is_the_least_squares_svm_on_the_sum_kernel(rho, golden_bags):
     bags, y = golden_bags
     result = solve_safe(bags, y, "kpca", 0.0, rho)
     gram = bags.sum(bags.sum(K(bags.instances, bags.instances)).T)

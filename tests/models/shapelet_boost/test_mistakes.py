@@ -324,14 +324,14 @@ if "SOLVER" == "native":
     ShapeletBoost(nu=0.1, ball="hilbert", solver="native").fit(data.bags[::3], data.labels[::3])
 solved = generation.Generation._solve_master
 
-def told(self):
+def interrupted_solve(self):
     ended = solved(self)
     if len(self.history) == 3:
         # The value is positive by now: no column that an interrupted oracle leaves, such as zero, has more of it.
         print("three rounds", flush=True)
     return ended
 
-generation.Generation._solve_master = told
+generation.Generation._solve_master = interrupted_solve
 model = ShapeletBoost(nu=0.1, ball="hilbert", solver="SOLVER").fit(data.bags, data.labels)
 result = model.result_
 print(json.dumps({"ended": str(result.termination), "message": result.message, "members": result.ensemble.count,

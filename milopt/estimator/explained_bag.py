@@ -21,7 +21,7 @@ from milopt.errors import BagsError
 
 
 @dataclass(frozen=True, eq=False)
-class ShownBag:
+class ExplainedBag:
     """One bag in original units and scaled, with the settings by which its windows were cut."""
 
     given: Bags
@@ -44,7 +44,7 @@ class ShownBag:
         return None
 
     def column_instances(self, samples: int | None) -> Bags:
-        """Return the instances in the units of the user, or all windows of `samples` samples if it is not None."""
+        """Return the unscaled instances, or, if `samples` is not None, all windows of this length as instances."""
         return self.given if samples is None else sliding_windows(self.given, samples)
 
     @cached_property
