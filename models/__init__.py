@@ -17,6 +17,7 @@ _MODULE_OF = {
     "SoftKSC": "soft_ksc",
     "SpectralBagClustering": "spectral_clustering",
 }
+"""Module of each model class."""
 
 __all__ = [*_MODULE_OF]
 

@@ -1,19 +1,19 @@
-"""The box-counting SVM: maximum-margin separation of bags by the number of boxes of a grid that two bags both meet.
+"""The box-counting SVM: a support vector machine whose kernel counts the boxes of a grid that meet both of two bags.
 
     min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i (f(B_i) + b) >= 1 - xi_i,  xi >= 0
 
-w_i is the weight of bag i. f is a function of bags in the space of a kernel that is made from the box count k(B, B').
-k' is the power (k / c)^tau, with the divisor c selected by `normalise`, and R_1, R_2, ... are the distinct training
-bags:
+w_i is the weight of bag i, and f is a function of bags in the space of a kernel that `gram` makes from the box count
+k(B, B'). Let k' = (k / c)^tau be a power of k, with the divisor c selected by `normalise`, and let R_1, R_2, ... be the
+distinct training bags. The kernel of f is
 
-    gram="empirical"   the inner product of the features k'(B, R_j)
-    gram="clipped"     k', which may be indefinite, with the negative eigenvalues of its matrix k'(R, R) set to 0
+    gram="empirical"   the inner product of the features k'(B, R_j) of two bags
+    gram="clipped"     k' after the negative eigenvalues of the matrix k'(R, R) were set to 0 (k' may be indefinite)
     gram="plain"       k itself, without divisor and power; for a positive semidefinite k without too large values, such
                        as `RandomBoxes`
 
-The features of the first two are centred and divided by their spread over the R_j (see `milopt.bag_kernels.derived`).
-The dual is that of a C-SVM. If the bias is regularised (1/2 b^2 in the objective), the dual is a QP with only the
-bounds 0 <= a_i <= C w_i.
+For "empirical" and "clipped", the features are centred and divided by their spread over the R_j (see
+`milopt.bag_kernels.derived`). The dual is that of a C-SVM with this kernel. If the bias is regularised (1/2 b^2 in the
+objective), the only constraints of the dual are the bounds 0 <= a_i <= C w_i of its variables a.
 """
 
 from __future__ import annotations
@@ -52,19 +52,20 @@ class BoxCountingSVM(BagClassifier):
     C : float, default=10.0
         Weight of the slacks. Larger values allow fewer violated margins.
     tau : float or str, default="1/D"
-        Power of the counts, in (0, 1], or a multiple of 1/D such as "4/D" for D features, at most 1. Counts grow
-        exponentially with the number of features, and so do their ratios; small powers make them comparable.
+        Power of the counts: a number in (0, 1], or a text such as "4/D" for min(1, 4/D), where D is the number of
+        features. Counts and their ratios grow exponentially with D; small powers make the counts comparable.
     kernel : Kernel, default=BoxCounting()
         Kernel k between bags. A kernel between instances is replaced by its mean set kernel.
     gram : {"empirical", "clipped", "plain"}, default="empirical"
         How k becomes a positive semidefinite kernel. "empirical": the features of a bag B are the values k'(B, R_j) of
         the normalised power k' = (k / c)^tau at the training bags R_j. "clipped": the negative eigenvalues of k' on the
-        training bags are set to 0. For both, the features are centred and divided by their spread over the training
-        bags. "plain": k itself is used; `tau` and `normalise` are then ignored.
+        training bags are set to 0. With "empirical" and "clipped", the features are centred and divided by their spread
+        over the training bags. "plain": k itself is used; `tau` and `normalise` are then ignored.
     normalise : {"cosine", "constant"}, default="cosine"
-        Divisor c of the counts before the power: sqrt(k(B, B) k(B', B')), or an upper bound of all counts.
+        Divisor c of k before the power. "cosine": sqrt(k(B, B) k(B', B')). "constant": an upper bound of all values if
+        the kernel has one, as `BoxCounting` does, and 1 otherwise.
     bias : {"free", "regularised"}, default="free"
-        Bias b: free, or regularised by 1/2 b^2 in the objective.
+        Whether the bias b is free, or regularised by the term 1/2 b^2 in the objective.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class BoxCountingSVM(BagClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels of the classes, sorted.
     psd_correction_ : PSDCorrection or None
-        Change of the Gram matrix that made it positive semidefinite, for ``gram="clipped"``; otherwise None.
+        Change that made the Gram matrix positive semidefinite, for ``gram="clipped"``; otherwise None.
     transduction_ : ndarray of shape (n_unlabelled,)
         Predicted labels of the unlabelled bags, after `fit_transductive`.
 
@@ -109,18 +110,18 @@ class BoxCountingSVM(BagClassifier):
         "tau": ("4/D", "1/D", "0.25/D"),
         "C": (0.1, 1.0, 10.0, 100.0),
     }
-    """Candidate values: powers tau around 1/D, which corresponds to a mean over the D features; powers of ten for C."""
+    """Candidates: powers tau around 1/D, which turns a product over D features into a geometric mean; powers of ten."""
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True: exchanging the classes negates f and b."""
+        """True: exchanging the classes negates f and b, and therefore all scores."""
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
         """Build the program stated in the class docstring."""
         C, bias = check_positive("C", self.C), check_choice("bias", self.bias, ("free", "regularised"))
         program = Program("box-counting SVM")
-        kernel = self._kernel(bags)
+        kernel = self._build_kernel(bags)
         if isinstance(kernel, ClippedKernel) and kernel.psd_correction.n_negative:
             program.remark(str(kernel.psd_correction))
         f = program.function("f", kernel)
@@ -137,9 +138,9 @@ class BoxCountingSVM(BagClassifier):
     ) -> Self:
         """Fit with unlabelled bags among the reference bags, and predict their labels.
 
-        The predicted labels are stored in `transduction_`. `predict` also accepts other bags, which are compared with
-        the same reference bags: the training bags and these unlabelled ones. The grid is that of the labelled bags. The
-        features are not scaled, whatever `scale` is.
+        The predicted labels are stored in `transduction_`. `predict` also accepts other bags and compares them with the
+        same reference bags, which are the training bags and the unlabelled bags. The grid is fitted to the training
+        bags only. `scale` is ignored: the features are not scaled.
 
         Parameters
         ----------
@@ -160,7 +161,7 @@ class BoxCountingSVM(BagClassifier):
         Raises
         ------
         ParameterError
-            If `gram` is not "empirical": only its reference bags may include unlabelled ones.
+            If `gram` is not "empirical", the only choice whose reference bags may include unlabelled bags.
         """
         if self.gram != "empirical":
             raise ParameterError(f'fit_transductive needs the reference bags of gram="empirical", not {self.gram!r}.')
@@ -171,21 +172,21 @@ class BoxCountingSVM(BagClassifier):
             self.transduction_ = self.predict(self._unlabelled)
         finally:
             self._unlabelled, self.scale = None, scale
-        # `given` must hold the hyper-parameters of the user. scale="none" and the unlabelled bags of this fit are only
-        # in `declarer`, the copy of the model that declared the program.
+        # In the fitted state, `given` must have the hyper-parameters that the user gave. Only `declarer`, the copy of
+        # the model that declared the program, has scale="none" and the unlabelled bags of this fit.
         self._fitted.given = self._unfitted_copy()
         return self
 
     @property
     def psd_correction_(self) -> PSDCorrection | None:
-        """Change of the Gram matrix that made it positive semidefinite; None unless ``gram="clipped"``."""
+        """Change that made the Gram matrix positive semidefinite, for ``gram="clipped"``; otherwise None."""
         kernel = self.results_[0].program.functions["f"].kernel
         return kernel.psd_correction if isinstance(kernel, ClippedKernel) else None
 
     def count_outside(self, bags: object) -> int:
-        """Count the values of bags that lie outside the grid of the training bags.
+        """Count the feature values that lie outside the grid of the training bags.
 
-        Such values are clipped to the grid.
+        The kernel clips such values to the grid.
 
         Parameters
         ----------
@@ -209,14 +210,14 @@ class BoxCountingSVM(BagClassifier):
             )
         return kernel.count_outside(self._scale_new_bags(bags))
 
-    def _kernel(self, bags: Bags) -> BagKernel:
-        """Return the kernel of f that `gram` makes from `kernel`, fitted to the training bags."""
+    def _build_kernel(self, bags: Bags) -> BagKernel:
+        """Return the kernel of f that `gram` makes from the hyper-parameter `kernel`, fitted to the training bags."""
         check_choice("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
         power_kernel = PowerKernel(fitted, resolve_tau(self.tau, bags.dimension), self.normalise)
         if self.gram == "plain":
             return fitted
-        # Reference bags are distinct: a bag of weight 2, or a bag that was given twice, is one reference bag.
+        # Equal bags give one reference bag, so that giving a bag twice has the same effect as the weight 2.
         if self.gram == "clipped":
             return ClippedKernel(power_kernel, distinct_bags(bags))
         return EmpiricalMap(
@@ -226,7 +227,7 @@ class BoxCountingSVM(BagClassifier):
 
 
 def resolve_tau(tau: float | str, dimension: int) -> float:
-    """Return tau as a number; "4/D" means 4 divided by `dimension`, the number of features, but at most 1."""
+    """Return tau as a number: the number itself, or min(1, 4 / dimension) for the text "4/D"."""
     try:
         if not isinstance(tau, str):
             return check_fraction("tau", tau)

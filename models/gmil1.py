@@ -1,11 +1,11 @@
-"""GMIL-1: Winnow with one Boolean feature per box of a small grid; the explicit counterpart of box counting.
+"""GMIL-1: Winnow with one Boolean feature per box of a small grid, that is, the explicit features of box counting.
 
-    x(P) = (phi(P), 1 - phi(P)),   phi(P)_b = 1 if an instance of P lies in box b, else 0;      label +1 if w'x > theta
-    after a mistake   w_j <- w_j A^(x_j (y - yhat) / 2)
+    x(P) = (phi(P), 1 - phi(P)),   phi(P)_b = 1 if an instance of bag P lies in box b, else 0
+    predicted label yhat = +1 if w'x > theta, else -1;   after a mistake   w_j <- w_j A^(x_j (y - yhat) / 2)
 
-A > 1 is the parameter `promotion`, y the label of the bag and yhat the predicted label. If feature k has s_k + 1 grid
-positions, there are prod_k C(s_k + 2, 2) boxes, a number that is exponential in the number of features. The algorithm
-is therefore for tiny grids only, on which it shows what the box-counting kernel computes. It is not an optimisation
+A > 1 is the parameter `promotion`, and y = +1 or -1 is the label of the bag. If feature k has s_k + 1 grid positions,
+there are prod_k C(s_k + 2, 2) boxes, a number that is exponential in the number of features. The algorithm is therefore
+for tiny grids only, where it shows which features the box-counting kernel uses implicitly. It is not an optimisation
 model, and has no program.
 """
 
@@ -33,10 +33,11 @@ from milopt.estimator.scikit_learn import BaseEstimator, ClassifierMixin, Unfitt
 class GMIL1(ClassifierMixin, BaseEstimator):
     """Bag classifier: Winnow over all boxes of a grid (GMIL-1).
 
-    Every axis-parallel box of the grid is a Boolean feature of a bag: whether one of its instances lies in the box. The
-    negated features are added, and the weights w are learned by Winnow, which multiplies the weights of the active
-    features by `promotion` after a missed positive bag and divides them by it after a missed negative bag. The number
-    of boxes is exponential in the number of features, so the method is for tiny grids only.
+    Every axis-parallel box of the grid gives two Boolean features of a bag: whether an instance of the bag lies in the
+    box, and the negation. The algorithm Winnow learns their weights w: it multiplies the weights of the features that
+    are true by `promotion` after it misclassifies a positive bag, and divides them by `promotion` after it
+    misclassifies a negative bag. The number of boxes is exponential in the number of features of an instance, so the
+    method is for tiny grids only.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         Maximum number of passes over the training bags.
     positive : label or None, default=None
         Label of the positive class, whose bags have y = +1. Weights are positive, so the classes are not symmetric.
-        None selects the larger number or True, or, with a warning, the label that is last in alphabetical order.
+        None selects the larger of two numbers, or True. Of other labels, it selects, with a warning, the one that is
+        last in alphabetical order.
 
     Attributes
     ----------
@@ -61,11 +63,11 @@ class GMIL1(ClassifierMixin, BaseEstimator):
     weights_ : ndarray of shape (2 * n_boxes,)
         Weights w of the features phi and of their complements 1 - phi.
     threshold_ : float
-        Threshold theta of w'x; it is equal to the number of boxes.
+        Threshold theta of w'x, which is equal to the number of boxes.
     mistakes_ : int
-        Number of mistakes during training.
+        Number of mistakes in all passes of the training.
     grid_ : Grid
-        Grid of the training bags.
+        Grid fitted to the training bags.
 
     References
     ----------
@@ -97,7 +99,7 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         self.positive = positive
 
     def fit(self, bags: object, y: npt.ArrayLike) -> Self:
-        """Pass over the bags until all are classified correctly, or `epochs` passes are done.
+        """Pass over the bags until a pass makes no mistake, or `epochs` passes are done.
 
         Parameters
         ----------
@@ -124,7 +126,7 @@ class GMIL1(ClassifierMixin, BaseEstimator):
             warn_about_label_order("GMIL1", self.classes_, stacklevel=2)
         self.positive_label_ = self.classes_.tolist()[positive_index]
         self.grid_ = fit_grid(checked, self.binning, self.bins)
-        x = self._box_attributes(checked)
+        x = self._features_with_negations(checked)
         self.threshold_ = x.shape[1] / 2
         log_promotion, logs = np.log(self.promotion), np.zeros(x.shape[1])
         self.mistakes_ = 0
@@ -140,9 +142,9 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, bags: object) -> Floats:
-        """Compute the scores w'x - theta of bags with attributes x, negated if `positive_label_` is `classes_[0]`.
+        """Compute the scores w'x - theta of bags with features x, negated if `positive_label_` is `classes_[0]`.
 
-        A positive score therefore means `classes_[1]`, as in scikit-learn, whichever class is positive.
+        A positive score therefore means `classes_[1]`, as in scikit-learn, whichever label is `positive_label_`.
 
         Parameters
         ----------
@@ -156,7 +158,7 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "weights_"):
             raise UnfittedError("This GMIL1 is not fitted yet; call fit first.")
-        scores = np.asarray(self._box_attributes(as_bags(bags)) @ self.weights_ - self.threshold_)
+        scores = np.asarray(self._features_with_negations(as_bags(bags)) @ self.weights_ - self.threshold_)
         return scores if self.positive_label_ == self.classes_[1] else -scores
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
@@ -175,16 +177,17 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(bags)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
-    def _box_attributes(self, bags: Bags) -> Floats:
-        """Return the attributes x = (phi, 1 - phi): the box features of bags and their complements."""
+    def _features_with_negations(self, bags: Bags) -> Floats:
+        """Return the features x = (phi, 1 - phi) of bags: the box features phi and their negations."""
         met = box_features(self.grid_.codes(bags), bags, self.grid_.s)
         return np.hstack([met, 1.0 - met])
 
 
 def box_features(codes: Codes, bags: Bags, s: Codes) -> Floats:
-    """Return phi (1 if the bag meets the box, else 0), one row per bag, one column per box, as in `exact.all_boxes`.
+    """Return phi, one row per bag and one column per box: 1 if an instance of the bag lies in the box, otherwise 0.
 
-    `codes` are the grid positions of all instances, from 0 to s_k in feature k.
+    `codes` are the grid positions of all instances, from 0 to s_k in feature k. The boxes are in the order of
+    `milopt.bag_kernels.exact.all_boxes`.
     """
     boxes = number_of_boxes(tuple(int(size) for size in s))
     if boxes * max(len(bags), 1) > 50 * MAX_BOXES or boxes > MAX_BOXES:

@@ -2,12 +2,13 @@
 
     min  1/2 ||f||^2 + C/2 sum_i w_i (y_i - E_i - b)^2,   E_i = sum_{x in B_i} f(x) / c_i
 
-w_i is the weight of bag i, and c_i the number of its instances (`mean`) or 1 (`sum`). The dual is the linear system
+w_i is the weight of bag i. c_i is the number of instances of bag i if `aggregation` is "mean", and 1 if it is "sum".
+The dual, with one variable a_i per bag, is the linear system
 
     [[k_set + D, 1], [1', 0]] [a; b] = [y; 0],   D = diag(1 / (C w_i)),
 
-with the set kernel k_set(B_i, B_j) = sum_{x in B_i, x' in B_j} K(x, x') / (c_i c_j). On bags of one instance it is the
-LS-SVM.
+with the set kernel k_set(B_i, B_j) = sum_{x in B_i, x' in B_j} K(x, x') / (c_i c_j). If every bag has one instance, the
+model is the LS-SVM of instances.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class LSSVM(BagClassifier):
 
         min_{f,b}  1/2 ||f||^2 + C/2 sum_i w_i (y_i - E_i - b)^2,    E_i = sum_{x in B_i} f(x) / c_i,
 
-    where w_i is the weight of bag i, and c_i is the number of its instances (`mean`) or 1 (`sum`).
+    where w_i is the weight of bag i, and c_i is the number of its instances (``aggregation="mean"``) or 1
+    (``aggregation="sum"``).
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ class LSSVM(BagClassifier):
     kernel : Kernel, default=RBF("median")
         Kernel between instances.
     aggregation : {"mean", "sum"}, default="mean"
-        How the values of f on the instances are combined into the score of a bag.
+        How the values of f at the instances of a bag are combined into E_i; the score of the bag is E_i + b.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class LSSVM(BagClassifier):
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True: exchanging the classes negates f and b."""
+        """True: exchanging the classes negates f and b, and therefore all scores."""
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:

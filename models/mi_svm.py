@@ -2,8 +2,9 @@
 
     min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i (max_{x in B_i} f(x) + b) >= 1 - xi_i,  xi >= 0
 
-w_i is the weight of bag i. This is a DC program (a difference of convex functions): a negative bag constrains all of
-its instances; a positive bag needs one instance, its witness, with a large f(x).
+w_i is the weight of bag i. This is a DC program (a difference of convex functions). The constraint of a negative bag is
+convex and bounds f(x) at all instances of the bag. The constraint of a positive bag is not convex: it needs one
+instance, the witness of the bag, with a large f(x).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class MISVM(BagClassifier):
 
     where f is a function in the space of the kernel and w_i is the weight of bag i. The constraint is convex for
     negative bags. For each positive bag, an iterative scheme selects one instance, the witness. The result is a
-    stationary point. The score of a bag is the largest score f(x) + b of its instances.
+    stationary point unless ``scheme="exact"``. The score of a bag is the largest score f(x) + b of its instances.
 
     Parameters
     ----------

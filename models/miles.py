@@ -4,8 +4,8 @@
     s.t. y_i (M_i (u - v) + b) >= 1 - xi_i,   u, v, xi >= 0,      M[i, z] = max_{x in B_i} K(x, z)
 
 w_i is the weight of bag i, I+ and I- are the positive and the negative bags, and z runs over all training instances.
-This is a linear program, because the maxima are taken over data and do not contain unknowns. Few entries of u - v are
-nonzero: the method selects instances.
+M_i is row i of the matrix M of similarities. This is a linear program, because the maxima in M are computed from the
+data and do not contain unknowns. Few entries of u - v are nonzero: the method selects instances.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class MILES(BagClassifier):
     Parameters
     ----------
     lam : float, default=0.1
-        Weight of the 1-norm of u - v. Larger values select fewer instances. A wider kernel needs a smaller value: for
-        features in [0, 1] and `RBF(s=1/D)`, much wider than the median, 0.2 already selects no instance.
+        Weight of the 1-norm of u - v. Larger values select fewer instances. A wider kernel needs a smaller value: for D
+        features in [0, 1] and the kernel `RBF(s=1/D)`, which is much wider than the default, ``lam=0.2`` already
+        selects no instance.
     mu : float, default=0.5
         Weight of the slacks of positive bags, in (0, 1); the slacks of negative bags have weight 1 - mu.
     kernel : Kernel, default=RBF("median")
@@ -81,7 +82,7 @@ class MILES(BagClassifier):
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True if the slacks of both classes have the same weight: exchanging the classes then exchanges u and v."""
+        """True if mu = 1/2, the same slack weight for both classes: exchanging them then negates u - v and b."""
         return self.mu == 0.5
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:

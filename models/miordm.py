@@ -3,13 +3,16 @@
     min  1/2 ||f||^2 + sum_i c0_i (xi_i^2 + mu_i eps_i^2)
     s.t. y_i max_{x in B_i} f(x) >= 1 - theta_i - xi_i,   y_i max_{x in B_i} f(x) <= 1 + theta_i + eps_i
 
-c0_i, theta_i and mu_i are those of `odm`; with a bias, f(x) + b replaces f(x). The maximum is bounded from both sides,
-so one of the two constraints of every bag is not convex and needs a witness (one instance that represents the bag): the
-lower bound of a positive bag, the upper bound of a negative bag. With fixed representatives, the program is ODM, and
-its dual is the QP over (alpha, beta) >= 0 stated in `odm`. `scheme` selects how representatives are found. `ccp`, the
-default, linearises the concave terms, and its objective never increases. `representatives` is the algorithm of the
-paper; it starts from the means of the bags (see `start`) and may cycle, in which case the best iterate is returned.
-`exact` proves a global optimum on small data.
+c0_i, theta_i and mu_i are defined in `milopt.models.odm`. With a bias (see `bias`), f(x) + b replaces f(x).
+
+The maximum is bounded from below and from above, so one of the two constraints of every bag is not convex: the lower
+bound of y_i max f(x) for a positive bag, the upper bound for a negative bag. This constraint needs a representative,
+one instance that replaces the bag. With fixed representatives, the program is that of ODM on bags of one instance, with
+the dual QP over (alpha, beta) >= 0 stated in `milopt.models.odm`.
+
+`scheme` selects how representatives are found. "ccp", the default, linearises the concave terms, and its objective
+never increases. "representatives" is the algorithm of the paper; it may cycle, and then the best iterate is returned.
+Both start from the means of the bags by default (see `start`). "exact" proves a global optimum on small data.
 """
 
 from __future__ import annotations
@@ -30,9 +33,9 @@ class MIORDM(ODM):
         min_{f,xi,eps}  1/2 ||f||^2 + sum_i c_i (xi_i^2 + mu_i eps_i^2)
         s.t.  1 - theta_i - xi_i <= y_i max_{x in B_i} f(x) <= 1 + theta_i + eps_i,
 
-    with c_i = lam w_i / (sum_j w_j (1 - theta_i)^2) and the bag weights w_i: the program of `ODM` with the maximum over
-    each bag instead of the mean. With a bias (see `bias`), f(x) + b replaces f(x). The result is a stationary point
-    unless ``scheme="exact"``.
+    with c_i = lam w_i / (sum_j w_j (1 - theta_i)^2) and the bag weights w_i. This is the program of `ODM` with the
+    maximum over each bag instead of the mean; see `ODM` for lam, theta and mu. With a bias (see `bias`), f(x) + b
+    replaces f(x). The result is a stationary point unless ``scheme="exact"``.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ class MIORDM(ODM):
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """False: each bag is represented by its most positive instance."""
+        """False: every bag is represented by its most positive instance, so negated labels give another program."""
         return False
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
@@ -85,5 +88,5 @@ class MIORDM(ODM):
         return program
 
     def _aggregate(self, values: Expression) -> Expression:
-        """Return the maximum over the instances of each bag."""
+        """Return the maximum over each bag of `values`, the values of f + b at all instances."""
         return bag_max(values)

@@ -3,10 +3,11 @@
     min  1/2 ||f||^2 + C sum_i w_i xi_i   s.t.  y_i max_{x in B_i} (f(x) + b) >= 1 - xi_i,  xi >= 0
 
 The program is that of MI-SVM; the scheme is different. The scheme `representatives` replaces every bag by its most
-positive instance, whereas MI-SVM constrains all instances of a negative bag. With fixed representatives, the program is
-the C-SVM, with dual  max 1'a - 1/2 a'(yy' o K)a  over 0 <= a_i <= C w_i, y'a = 0, where K is the kernel matrix of the
-representatives. When the representative of a negative bag is updated, its slack cannot decrease. The iteration may
-therefore cycle; in that case the best iterate is returned.
+positive instance, whereas the scheme of MI-SVM keeps the constraints on all instances of a negative bag. With fixed
+representatives, the program is the C-SVM, whose dual is  max 1'a - 1/2 sum_ij a_i a_j y_i y_j K_ij  over
+0 <= a_i <= C w_i, y'a = 0, where K is the kernel matrix of the representatives. An update of the representative of a
+negative bag cannot decrease the slack of this bag. The iteration may therefore cycle; in that case the best iterate is
+returned.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class MIRSVM(MISVM):
         min_{f,b,xi}  1/2 ||f||^2 + C sum_i w_i xi_i
         s.t.  y_i max_{x in B_i} (f(x) + b) >= 1 - xi_i,  xi >= 0
 
-    (w_i: weight of bag i), by another scheme: it alternates between a C-SVM on one representative per bag, in both
-    classes, and choosing the most positive instance of each bag as its new representative. This iteration may cycle. In
-    that case, the best iterate is returned.
+    where w_i is the weight of bag i. The scheme is another one and alternates between two steps: it solves a C-SVM on
+    one representative per bag, in both classes, and then chooses the most positive instance of each bag as the new
+    representative of the bag. This iteration may cycle. In that case, the best iterate is returned.
 
     Parameters
     ----------

@@ -8,12 +8,15 @@ F_i is the mean of f + b over bag i, w_i the weight of the bag and W the sum of 
 the interval, and a margin above it costs c0_i mu_i times this square. Without bias (b = 0, the default), the dual is a
 QP over delta = (alpha, beta) >= 0,
 
-    min  1/2 delta'A delta + b'delta,   A = [[Q + diag(c), -Q], [-Q, Q + diag(c / mu)]],   b = (theta - 1, theta + 1),
+    min  1/2 delta'A delta + r'delta,   A = [[Q + diag(c), -Q], [-Q, Q + diag(c / mu)]],   r = (theta - 1, theta + 1),
 
-where b is this constant vector (not the bias), c_i = 1 / (2 c0_i) and Q_ij = y_i y_j k_ij, with the mean k_ij of K over
-the pairs of instances of bags i and j. The solution is f = sum_i y_i (alpha_i - beta_i) phi_i, where phi_i is the mean
-of K(x, .) over bag i, xi = c alpha and eps = (c / mu) beta. theta = 0 with mu = 1 is kernel ridge regression. The limit
-mu -> 0 is the SVM with squared slacks, and the limit lambda -> 0 is the difference of the class means.
+with c_i = 1 / (2 c0_i) and Q_ij = y_i y_j k_ij, where k_ij is the mean of K(x, x') over the instances x of bag i and x'
+of bag j. The solution is f = sum_i y_i (alpha_i - beta_i) phi_i, where phi_i is the mean of K(x, .) over bag i, with
+the slacks xi = c alpha and eps = (c / mu) beta.
+
+Special cases: theta = 0 with mu = 1 is kernel ridge regression of the labels. In the limit mu -> 0, the model is an SVM
+with squared slacks. In the limit lambda -> 0, f is a multiple of sum_i w_i y_i phi_i / (1 - theta_i), which is the
+difference of the class means if both classes have the same theta and the same total weight.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from milopt.declaration.programs.expression import Expression, as_expression
 from milopt.errors import ParameterError
 
 MIN_TARGET_MARGIN = 1e-6
-"""Smallest admissible value of 1 - theta. Below it, the target margin is lost in rounding errors."""
+"""Smallest admissible value of 1 - theta, the smallest margin that costs nothing. Rounding errors hide smaller ones."""
 
 
 class ODM(BagClassifier):
@@ -48,23 +51,23 @@ class ODM(BagClassifier):
         s.t.  1 - theta_i - xi_i <= y_i F_i <= 1 + theta_i + eps_i,    c_i = lam w_i / (sum_j w_j (1 - theta_i)^2),
 
     where F_i is the mean of f + b over bag i (b = 0 by default, see `bias`) and w_i is the weight of the bag. All
-    margins y_i F_i are drawn to 1: margins between 1 - theta_i and 1 + theta_i cost nothing, smaller ones c_i times and
-    larger ones c_i mu_i times the square of their distance to this interval.
+    margins y_i F_i are drawn towards 1. A margin between 1 - theta_i and 1 + theta_i costs nothing. A margin below this
+    interval costs c_i times the square of its distance to the interval, and a margin above it c_i mu_i times.
 
     Parameters
     ----------
     lam : float, default=16.0
         Weight of the deviations of the margins.
     theta : float or tuple of two floats, default=0.7
-        Half width of the interval of margins that cost nothing, in [0, 1 - 1e-6]. A pair has one value for the negative
-        and one for the positive class.
+        Half width of the interval of margins that cost nothing, in [0, 1 - 1e-6]. A pair has the values of the negative
+        and of the positive class, in this order.
     mu : float or tuple of two floats, default=0.7
-        Cost of too large margins relative to too small ones, in (0, 1]. A pair has one value for the negative and one
-        for the positive class.
+        Cost of too large margins relative to too small ones, in (0, 1]. A pair has the values of the negative and of
+        the positive class, in this order.
     kernel : Kernel, default=RBF("median")
         Kernel between instances.
     bias : {"none", "regularised", "free"}, default="none"
-        Bias b: none, as in the paper; regularised by 1/2 b^2, which corresponds to the kernel K + 1; or free.
+        Bias b: none (b = 0), as in the paper; regularised by 1/2 b^2, which corresponds to the kernel K + 1; or free.
 
     Attributes
     ----------
@@ -100,11 +103,12 @@ class ODM(BagClassifier):
         "lam": (128.0, 1024.0),
         "kernel": (RBF(), RBF("0.125/median")),
     }
-    """Candidates: the ends of the papers' range of lambda, their wide kernel s = 1/D, and one of about median width.
+    """Candidates: the ends of the range of lambda in the papers on ODM and MIORDM, their wide kernel, and a narrow one.
 
-    The grid is small because with few bags, a selection among many candidates would be random. If most features of most
-    instances are 0, as in word counts, the median distance is that between nearly empty instances; the wide kernel is
-    for the other instances.
+    The wide kernel is s = 1/D for D features; the width of the other one is about the median distance. The grid is
+    small because with few bags, a selection among many candidates would be random. If most features of most instances
+    are 0, as in word counts, the median distance is a distance between nearly empty instances, and the instances with
+    more nonzero features need the wide kernel.
     """
 
     @property
@@ -117,7 +121,7 @@ class ODM(BagClassifier):
         return self._build_program("ODM", bags, y, weight)
 
     def _build_program(self, name: str, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """Build the program stated in the class docstring, with F_i computed by `_aggregate`."""
+        """Build the program stated in the class docstring, with the name `name` and with F_i from `_aggregate`."""
         lam = check_positive("lam", self.lam)
         theta, mu = (
             expand_by_class("theta", self.theta, y, check_theta),
@@ -138,12 +142,12 @@ class ODM(BagClassifier):
         return program
 
     def _aggregate(self, values: Expression) -> Expression:
-        """Return F_i for each bag, here the mean of the values of its instances."""
+        """Return F_i for each bag from `values`, the values of f + b at all instances: here the mean over the bag."""
         return bag_mean(values)
 
 
 def check_theta(name: str, value: float) -> float:
-    """Check that theta lies in [0, 1 - MIN_TARGET_MARGIN], and return it."""
+    """Return theta, or raise an error if it is not in [0, 1 - MIN_TARGET_MARGIN]; `name` is for the error."""
     if 1 - check_below_one(name, value) < 0.999 * MIN_TARGET_MARGIN:
         raise ParameterError(f"{name} must leave 1 - {name} at {MIN_TARGET_MARGIN:g} or above, not at {1 - value:.2g}.")
     return value

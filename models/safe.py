@@ -2,17 +2,18 @@
 
     min  1/2 ||f||^2 - gamma/2 sum_p v_p e_p^2 + rho/2 sum_i w_i (E_i - y_i)^2,   e = f + b,  E_i = sum_{p in B_i} e_p
 
-p runs over all instances, e_p = f(x_p) + b is the score of instance p, E_i that of bag i, and w_i the weight of bag i.
-The instance weights v = 1 give the objective of kernel PCA, v_p = 1 / sum_q K(x_p, x_q) that of kernel spectral
-clustering. (In both, an instance of a bag of weight 2 counts twice.) The solution is that of one linear system. The
-program is not convex for large gamma. Its unique stationary point is then a saddle point: by default the fit warns, and
-`largest_convex_gamma` computes the limit.
+p runs over all instances, e_p = f(x_p) + b is the score of instance p, E_i the score of bag i, and w_i the weight of
+bag i. The instance weights v_p = 1 give the objective of kernel PCA, and v_p = 1 / sum_q K(x_p, x_q) the objective of
+kernel spectral clustering; with both, an instance of a bag of weight 2 counts as two instances. The solution is found
+from one linear system. The program is not convex for large gamma. Its unique stationary point is then a saddle point:
+by default the fit warns, and `largest_convex_gamma` computes the largest gamma for which the program is convex.
 
 `aggregation` replaces the sum E_i by the mean or the maximum. `loss` replaces the half square 1/2 (E_i - y_i)^2 by
-Huber's function of E_i - y_i or by the hinge [1 - y_i E_i]_+; its weight is rho w_i. If the loss is not the square or
-the aggregation is the maximum, and gamma > 0, the term -gamma/2 sum_p v_p e_p^2 would leave b unbounded; b is then
-defined by centred scores, sum_p v_p e_p = 0. With at most `rank` landmarks z, f = sum_z a_z K(z, .) (Nystroem), and
-time and memory grow linearly with the number of instances.
+Huber's function of E_i - y_i or by the hinge [1 - y_i E_i]_+; the loss of bag i has the weight rho w_i. If gamma > 0
+and either the loss is not the square or the aggregation is the maximum, the term -gamma/2 sum_p v_p e_p^2 could make
+the objective unbounded below in b. Then b is not free, but such that the scores are centred: sum_p v_p e_p = 0. If
+`rank` is given, f is a sum over at most `rank` landmarks z, f = sum_z a_z K(z, .) (Nystroem), and time and memory grow
+linearly with the number of instances.
 """
 
 from __future__ import annotations
@@ -64,15 +65,16 @@ class SAFE(BagClassifier):
     aggregation : {"sum", "mean", "max"}, default="sum"
         How instance scores are combined into the score E of a bag.
     loss : {"square", "huber", "hinge"}, default="square"
-        Loss of a bag, with weight rho w_i: 1/2 (E - y)^2, Huber's function of E - y, or [1 - y E]_+. If it is not the
-        square or the aggregation is "max", and gamma > 0, b is not free but centres the scores: sum_p v_p e_p = 0.
+        Loss of a bag, with weight rho w_i: 1/2 (E - y)^2, Huber's function of E - y, or [1 - y E]_+. If gamma > 0 and
+        either the loss is not "square" or the aggregation is "max", b is not free but centres the scores:
+        sum_p v_p e_p = 0.
     rank : int or None, default=None
         Maximum number of landmarks of a Nystroem approximation of f. None means no approximation.
     landmarks : {"kmeans", "uniform", "sample"}, default="kmeans"
         How the landmarks are chosen: k-means centroids, uniformly at random, or by k-means++ sampling.
     on_nonconvex : {"warn", "error", "allow"}, default="warn"
-        What to do if the problem is not convex and the solution is a saddle point: warn, raise `ConvexityError`, or
-        nothing.
+        What to do if the problem is not convex and the solution is a saddle point: warn ("warn"), raise
+        `ConvexityError` ("error"), or nothing ("allow").
 
     Attributes
     ----------
@@ -114,17 +116,20 @@ class SAFE(BagClassifier):
         "rho": (1.0, 10.0, 100.0),
         "kernel": (RBF(s="0.5/median"), RBF(s="4/median")),
     }
-    """Candidate values: gamma below 1, where 1/2 ||f||^2 and the "ksc" term are convex together; two kernel widths."""
+    """Candidate values: gamma below 1, powers of ten for rho, and two kernel widths around the median distance.
+
+    For gamma below 1 and the core "ksc", 1/2 ||f||^2 - gamma/2 sum_p v_p f(x_p)^2 is convex.
+    """
 
     in_selection: ClassVar[Mapping[str, object]] = {"on_nonconvex": "error"}
-    """Values used while candidates are compared: those whose solution is a saddle point fail.
+    """Values used while candidates are compared: a candidate whose solution is a saddle point then fails.
 
     A value of `on_nonconvex` that the user gives takes precedence.
     """
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True if bags are summed or averaged; a maximum selects the most positive instance."""
+        """True for the aggregations "sum" and "mean", where exchanging the classes negates f and b; False for "max"."""
         return self.aggregation != "max"
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
@@ -137,7 +142,7 @@ class SAFE(BagClassifier):
         check_choice("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
         check_choice("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
-        f = self._function(program, bags)
+        f = self._add_function(program, bags)
         v = core_weights(self.core, f, bags, weight[bags.bag_of])
         is_least_squares = self.loss == "square" and self.aggregation != "max"
         scores = f(bags)
@@ -148,7 +153,7 @@ class SAFE(BagClassifier):
         loss = (
             quad_form(aggregate(e, bags) - y, weight)
             if is_least_squares
-            else self._loss_terms(program, aggregate(e, bags), y, weight)
+            else self._add_loss(program, aggregate(e, bags), y, weight)
         )
         program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 0.5 * rho * loss)
         program.score(lambda new: aggregate(f(new) + b, new), instances=lambda x: f(x) + b)
@@ -188,7 +193,7 @@ class SAFE(BagClassifier):
         Returns
         -------
         float
-            Largest value of `gamma` for which the program is convex.
+            Largest convex value of `gamma`; infinity if the program is convex for every `gamma`.
 
         Raises
         ------
@@ -200,8 +205,8 @@ class SAFE(BagClassifier):
         assert isinstance(program, Program)
         return largest_convex_factor(program)
 
-    def _function(self, program: Program, bags: Bags) -> Function:
-        """Add the function f to the program: over all instances, or over at most `rank` landmarks if given."""
+    def _add_function(self, program: Program, bags: Bags) -> Function:
+        """Add f to the program: over all instances, or, if `rank` is given, over at most `rank` landmarks."""
         if self.rank is None:
             return program.function("f", self.kernel)
         rank = check_integer("rank", self.rank, 1)
@@ -209,8 +214,8 @@ class SAFE(BagClassifier):
         Z = choose_dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)
         return program.function("f", self.kernel, dictionary=Z, orthonormal=True)
 
-    def _loss_terms(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
-        """Return twice the sum of w_i times the loss of bag i; add the variables and constraints that it needs.
+    def _add_loss(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
+        """Add the variables and constraints of the losses to the program; return twice the sum of w_i times loss i.
 
         E has the scores of the bags, and `weight` the bag weights w_i. The loss of a bag is the hinge [1 - y E]_+, half
         the square of E - y, or Huber's function of E - y. The nonnegative variables `over` and `under` are upper bounds
@@ -226,7 +231,7 @@ class SAFE(BagClassifier):
         program.subject_to(under >= y - E, name="below")
         if self.loss == "square":
             return quad_form(over, weight) + quad_form(under, weight)
-        # Huber's function of t is the minimum of 1/2 (t - far)^2 + far over far >= 0.
+        # Huber's function of t >= 0 is the minimum of 1/2 (t - far)^2 + far over far >= 0; here t = over + under.
         far = program.variable("far", y.size, lower=0)
         return quad_form(over + under - far, weight) + 2.0 * (weight @ far)
 

@@ -10,7 +10,7 @@ w_i is the weight of bag i. The dual is that of the C-SVM on the set kernel
 
     "mean"      n_i, the number of instances
     "sum"       1
-    "feature"   sqrt(sum_{x, x' in B_i} K(x, x')), for which every bag has norm 1 in the kernel's space
+    "feature"   sqrt(sum_{x, x' in B_i} K(x, x')), for which sum_{x in B_i} K(x, .) / c_i has norm 1
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class SetKernelSVM(BagClassifier):
     kernel : Kernel, default=RBF("median")
         Kernel between instances.
     normalise : {"mean", "sum", "feature"}, default="mean"
-        Divisor c_i: the number of instances of bag i, 1, or sqrt(sum_{x, x' in B_i} K(x, x')), for which every bag has
-        norm 1 in the kernel's space.
+        Divisor c_i: the number of instances of bag i ("mean"), 1 ("sum"), or sqrt(sum_{x, x' in B_i} K(x, x'))
+        ("feature"), for which k_set(B_i, B_i) = 1.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SetKernelSVM(BagClassifier):
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True: exchanging the classes negates f and b."""
+        """True: exchanging the classes negates f and b, and therefore all scores."""
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
@@ -107,13 +107,13 @@ class SetKernelSVM(BagClassifier):
 
 
 def aggregate(f: Function, bags: Bags, normalise: str) -> Expression:
-    """Return sum_{x in B_i} f(x) / c_i for each bag, with the divisor c_i selected by `normalise`."""
+    """Return sum_{x in B_i} f(x) / c_i for each bag B_i, with the divisor c_i selected by `normalise`."""
     if normalise == "mean":
         return bag_mean(f(bags))
     return bag_sum(f(bags)) / (bag_norms(f.kernel, bags) if normalise == "feature" else 1.0)
 
 
 def bag_norms(kernel: Kernel, bags: Bags) -> Floats:
-    """Return sqrt(sum_{x, x' in B_i} K(x, x')) for each bag, or 1 if the sum is not positive."""
+    """Return sqrt(sum_{x, x' in B_i} K(x, x')) for each bag B_i, or 1 if this sum is not positive."""
     squared = np.array([kernel(bag, bag).sum() for bag in bags])
     return np.sqrt(np.where(squared > 0, squared, 1.0))

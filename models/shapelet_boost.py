@@ -3,27 +3,30 @@
     min  gamma   s.t.  sum_i y_i d_i h(B_i) <= gamma for every h in H,  1'd = 1,  0 <= d_i <= w_i / (nu sum_j w_j)
 
 with the weak learners H = { B -> max_{x in B} <u, Phi(x)> : u in U } and the bag weights w_i. Phi(x) = K(x, .) is the
-feature map of the kernel. The linear program over (gamma, d) with the weak learners found so far is the master; an
-oracle finds the weak learner with the largest left side (edge) at the current d. The ball U is one of
+feature map of the kernel. The linear program over (gamma, d) with the weak learners found so far is the master. The
+edge of a weak learner h is the left side of its row, sum_i y_i d_i h(B_i); an oracle finds the weak learner with the
+largest edge at the current d. The ball U is one of
 
     `l1`        ||a||_1 <= radius for u = sum_z a_z Phi(z) over a dictionary of points z; a step of the oracle is an LP
     `hilbert`   ||u|| <= radius; a step of the oracle is an SOCP
     `one-hot`   u = +-radius Phi(z), single dictionary points with a sign; the oracle is a search
 
-The multipliers omega_t of the rows of the weak learners h_t are their weights in the score of a bag,
-g(B) = sum_t omega_t h_t(B) + b. A free bias b (`bias`) adds y'd = 0 to the master. If `two_sided`, H also contains -h
-for every h.
+The multiplier omega_t of the row of a weak learner h_t is the weight of h_t in the score of a bag,
+g(B) = sum_t omega_t h_t(B) + b. A free bias b (`bias`) adds the row y'd = 0 to the master. If `two_sided`, H also
+contains -h for every h.
 
-The dual of the master maximises  rho - sum_i w_i xi_i / (nu sum_j w_j)  with xi_i = [rho - y_i g(B_i)]_+. Here rho is
-the soft margin. For fixed omega, let s_i = g(B_i) - b. The problem in (rho, b) splits into one for p = rho - b, a
-quantile of s_i over the positive bags, and one for q = rho + b, a quantile of -s_i over the negative bags: half of d
-lies on the positive bags with s_i <= p, and half on the negative bags with -s_i <= q. If a whole interval of such
-quantiles is optimal, its middle is used.
+The dual of the master maximises the soft margin  rho - sum_i w_i xi_i / (nu sum_j w_j)  with the margin rho and the
+slacks xi_i = [rho - y_i g(B_i)]_+. For fixed omega, let s_i = g(B_i) - b. The problem in (rho, b) splits into two: one
+for p = rho - b, a quantile of s_i over the positive bags, and one for q = rho + b, a quantile of -s_i over the negative
+bags. Half of d lies on the positive bags with s_i <= p, and half on the negative bags with -s_i <= q. If all p (or q)
+of an interval are optimal, the middle of the interval is used, or its lower end if it is unbounded.
 
 y'd = 0 requires that nu is at most twice the smaller class's fraction of the weight; a larger nu is lowered to this
-limit. All bags of that class may then lie within the margin, and every larger p (or q) is optimal too. If
-`class_weight` is given, b is then moved towards the heavier class by (nu / lowered nu - 1) |rho|; rho grows by the same
-amount.
+limit. Then all bags of the smaller class may lie within the margin, and every larger p (if this is the positive class)
+or q (if it is the negative class) is optimal too: a larger q raises b and rho by the same amount, a larger p lowers b
+and raises rho. If `class_weight` is given and nu was lowered, this freedom is used to favour the heavier class: b is
+raised by (nu / lowered nu - 1) |rho| if the positive class is heavier, and lowered by this amount if the negative class
+is heavier.
 """
 
 from __future__ import annotations
@@ -50,24 +53,24 @@ from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
 COST_TOLERANCE = 1e-9
-"""Tolerance for rounding errors when cumulative slack costs are compared with one half, in `optimal_level`."""
+"""Tolerance for rounding errors when cumulative slack costs are compared with one half, in `optimal_quantile`."""
 MAX_RADIUS = 1e5
-"""Largest radius of the ball of patterns; its inverse is the smallest radius."""
+"""Largest admissible radius of the ball of patterns; the smallest one is 1 / MAX_RADIUS."""
 
 
 class ShapeletBoost(EnsembleClassifier):
     """Bag classifier: boosting over kernel shapelets, by column generation.
 
     A weak learner is the maximum over a bag, h(B) = max_{x in B} <u, Phi(x)>, for a pattern u from a ball in the
-    kernel's space; Phi(x) = K(x, .). There are infinitely many, so column generation solves the soft-margin linear
-    program
+    kernel's space; Phi(x) = K(x, .). There are infinitely many weak learners, so column generation solves the
+    soft-margin linear program
 
         min_{gamma,d}  gamma
         s.t.  sum_i y_i d_i h(B_i) <= gamma for every h,  1'd = 1,  0 <= d_i <= w_i / (nu sum_j w_j),
 
-    with y'd = 0 if `bias` is True, where w_i is the weight of bag i and d_i its price. The dual is the largest soft
+    with y'd = 0 if `bias` is True, where w_i is the weight of bag i and d_i its price. The dual maximises the soft
     margin of a mixture of weak learners. The score of a bag is g(B) = sum_t omega_t h_t(B) + b, with the weights
-    omega_t of the mixture. Few of them are nonzero, so `maximisers` and `patterns` can explain a score by few patterns.
+    omega_t of the mixture. Few omega_t are nonzero, so `maximisers` and `patterns` can explain a score by few patterns.
 
     Parameters
     ----------
@@ -89,12 +92,13 @@ class ShapeletBoost(EnsembleClassifier):
     bias : bool, default=True
         Whether scores have a free bias b. The prices d of each class then sum to 1/2.
     two_sided : bool, default=True
-        Whether -h is a weak learner for every h.
+        Whether -h is a weak learner for every weak learner h.
     window : float, tuple of floats or None, default=None
         Window lengths, for bags that are time series with their samples in order: numbers of samples, or fractions of
         the shortest series. None uses the instances of the bags.
     oracle : {"ccp", "exact"}, default="ccp"
-        How the best weak learner of each round is searched: locally, or globally with a proved bound.
+        How the weak learner with the largest edge is searched in each round: locally ("ccp"), or globally with a proved
+        bound ("exact"). With ``ball="one-hot"``, the search is always exact.
 
     Attributes
     ----------
@@ -141,13 +145,13 @@ class ShapeletBoost(EnsembleClassifier):
     """Candidate values of nu, and kernel widths around the median distance between instances."""
 
     @property
-    def fits_kernels(self) -> bool:
-        """False if `window` is given: the kernel then compares windows, which are only known inside `declare`."""
+    def receives_fitted_kernels(self) -> bool:
+        """True if `window` is None; otherwise `declare` cuts the windows and fits the kernel, which compares them."""
         return self.window is None
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True if -h is a weak learner for every h: exchanging the classes then exchanges h and -h."""
+        """True if `two_sided`, so that -h is a weak learner for every h: exchanging the classes exchanges h and -h."""
         return bool(self.two_sided)
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
@@ -167,7 +171,7 @@ class ShapeletBoost(EnsembleClassifier):
             master.subject_to(y @ d == 0, name="balance")
             slack_costs = weight / (nu * weight.sum())
             shift = 0.0 if self.class_weight is None else float(np.sign(y @ weight)) * (self.nu / nu - 1)
-            offset = partial(centred_bias, y=y, slack_costs=slack_costs, shift=shift)
+            offset = partial(optimal_bias, y=y, slack_costs=slack_costs, shift=shift)
             start = weight / np.where(y > 0, 2 * weight[y > 0].sum(), 2 * weight[y < 0].sum())
         edge = master.family("edge", lambda h: (y * h) @ d <= gamma)
         # A string is a sequence in Python, but not a sequence of lengths.
@@ -178,13 +182,13 @@ class ShapeletBoost(EnsembleClassifier):
         shortest = int(bags.sizes.min())
         # Different fractions of short series may give the same number of samples.
         samples = dict.fromkeys(None if length is None else window_length(length, shortest) for length in lengths)
-        patterns = [self._patterns(length, bags) for length in samples]
+        patterns = [self._build_patterns(length, bags) for length in samples]
         signs = (1.0, -1.0) if self.two_sided else (1.0,)
-        oracles = [self._oracle(part, y, d, sign) for part in patterns for sign in signs]
+        oracles = [self._build_oracle(part, y, d, sign) for part in patterns for sign in signs]
         return SemiInfinite(master, edge, oracles, bags, {d: start}, offset, nu)
 
-    def _patterns(self, samples: int | None, bags: Bags) -> Patterns:
-        """Build the dictionary and the ball of patterns for windows of `samples` samples; None means the instances."""
+    def _build_patterns(self, samples: int | None, bags: Bags) -> Patterns:
+        """Build the dictionary and the ball of patterns for windows of `samples` samples, or for instances if None."""
         training = bags if samples is None else sliding_windows(bags, samples)
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
@@ -192,7 +196,7 @@ class ShapeletBoost(EnsembleClassifier):
         ball = Ball(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
         return Patterns(samples, bags, training, kernel, Z, ball)
 
-    def _oracle(self, patterns: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
+    def _build_oracle(self, patterns: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Build the oracle that finds the weak learner h (-h if `sign` is -1) with the largest edge at the prices d."""
         ball, radius = check_choice("ball", self.ball, ("l1", "hilbert", "one-hot")), check_radius(self.radius)
         scheme = check_choice("oracle", self.oracle, ("ccp", "exact"))
@@ -207,8 +211,8 @@ class ShapeletBoost(EnsembleClassifier):
             return Oracle(
                 program,
                 {p: d},
-                column=lambda new: sign * radius * signed_similarity(kernel, patterns.cut(new), Z) @ atom,
-                instances=lambda x: sign * radius * with_negatives(kernel(x, Z)) @ atom,
+                column=lambda new: sign * radius * signed_similarity(kernel, patterns.cut_into_windows(new), Z) @ atom,
+                instances=lambda x: sign * radius * append_negatives(kernel(x, Z)) @ atom,
                 ball=patterns.ball,
                 maximum=BagMaximumColumn(
                     sign, KernelExpansion(kernel, Z, radius * (atom[:count] - atom[count:])), patterns.samples
@@ -221,9 +225,9 @@ class ShapeletBoost(EnsembleClassifier):
         return Oracle(
             program,
             {p: d},
-            column=lambda new: sign * bag_max(u(patterns.cut(new))),
+            column=lambda new: sign * bag_max(u(patterns.cut_into_windows(new))),
             instances=lambda x: sign * u(x),
-            starts=lambda prices: patterns.starts(sign * y * prices[p]),
+            starts=lambda prices: patterns.starting_values(sign * y * prices[p]),
             scheme=scheme,
             ball=patterns.ball,
             maximum=BagMaximumColumn(sign, u, patterns.samples),
@@ -234,33 +238,33 @@ class ShapeletBoost(EnsembleClassifier):
 class Patterns:
     """Dictionary and ball of patterns for windows of one length, with the training bags.
 
-    `samples` is the length of the windows, or None if patterns are compared with the instances of the bags. `atoms` are
-    the points z of the dictionary.
+    `samples` is the length of the windows, or None if patterns are compared with the instances of the bags. `given` are
+    the training bags before they are cut into windows. `atoms` are the points z of the dictionary.
     """
 
     samples: int | None
     given: Bags
     training: Bags
-    """Windows of the given bags, or the given bags themselves if `samples` is None."""
+    """Windows of the bags `given`, or `given` itself if `samples` is None."""
     kernel: Kernel
     atoms: Points
     ball: Ball
 
     @cached_property
     def similarities(self) -> Floats:
-        """Matrix [max_{x in B_i} K(x, z), max_{x in B_i} -K(x, z)], a row per training bag i; computed on first use."""
+        """Matrix [M, N]: M_iz = max_{x in B_i} K(x, z) and N_iz = max_{x in B_i} -K(x, z) for bag i and atom z."""
         return signed_similarity(self.kernel, self.training, self.atoms)
 
-    def cut(self, bags: Bags) -> Bags:
+    def cut_into_windows(self, bags: Bags) -> Bags:
         """Cut bags into windows of `samples` samples; if `samples` is None, return the bags themselves."""
         if bags is self.given:
             return self.training
         return bags if self.samples is None else sliding_windows(bags, self.samples)
 
-    def starts(self, weights: Floats) -> Iterator[Floats]:
-        """Yield the values of K(z, .) or -K(z, .) at all training instances, for the atoms z, by decreasing edge.
+    def starting_values(self, weights: Floats) -> Iterator[Floats]:
+        """Yield starting points of a local search: the values of +-K(z, .) at all training instances, for the atoms z.
 
-        The edge of a signed atom is sum_i weights_i max_{x in B_i} +-K(x, z).
+        The first one has the largest edge sum_i weights_i max_{x in B_i} +-K(x, z), and the edges decrease.
         """
         count = self.atoms.shape[0]
         for z in np.argsort(-(weights @ self.similarities), kind="stable"):
@@ -268,12 +272,12 @@ class Patterns:
 
 
 def soft_margin_program(columns: Floats, y: Signs, weight: Weights, nu: float, bias: bool) -> Program:
-    """Build the dual of the master over given columns H[i, t] = h_t(B_i): the soft-margin program of their mixture.
+    """Build the dual of the master for given weak learners h_t: find their mixture with the largest soft margin.
 
     max  rho - weight'xi / (nu sum_j weight_j)   s.t.  y_i ((H w)_i + b) >= rho - xi_i,  1'w = 1,  w, xi >= 0
 
-    `columns` is H, the values of the weak learners h_t on the bags; `weight` has the weights of the bags. The variables
-    w are the weights of the weak learners (omega in the module docstring). If `bias` is False, b = 0.
+    `columns` is the matrix H with H[i, t] = h_t(B_i), and `weight` has the weights of the bags. The variables w are the
+    weights of the weak learners (omega in the module docstring). If `bias` is False, b = 0.
     """
     program = Program("soft margin, primal")
     w = program.variable("w", columns.shape[1], lower=0)
@@ -289,7 +293,7 @@ def soft_margin_program(columns: Floats, y: Signs, weight: Weights, nu: float, b
 
 
 def check_radius(radius: float) -> float:
-    """Check that the radius lies between 1 / MAX_RADIUS and MAX_RADIUS, and return it.
+    """Return the radius, or raise an error if it is not between 1 / MAX_RADIUS and MAX_RADIUS.
 
     Outside this range, the edges are too small or too large for the tolerances of solvers.
     """
@@ -300,9 +304,9 @@ def check_radius(radius: float) -> float:
 
 
 def clip_nu(nu: float, y: Signs, weight: Weights) -> float:
-    """Return nu; if it is above twice the smaller class's fraction of the weight, warn and return this limit.
+    """Return nu, or, if nu is above twice the smaller class's fraction of the weight, warn and return this limit.
 
-    It is the largest value for which each class can have half of the prices d.
+    The limit is the largest nu for which each class can have half of the prices d.
     """
     limit = 2 * min(float(weight[y > 0].sum()), float(weight[y < 0].sum())) / float(weight.sum())
     if nu <= limit:
@@ -312,17 +316,21 @@ def clip_nu(nu: float, y: Signs, weight: Weights) -> float:
     return limit
 
 
-def centred_bias(scores: Floats, y: Signs, slack_costs: Weights, shift: float) -> float:
-    """Return the bias b with the largest soft margin rho, plus `shift` times |rho| (see the module docstring).
+def optimal_bias(scores: Floats, y: Signs, slack_costs: Weights, shift: float) -> float:
+    """Return b + shift * |rho|, where the bias b and the margin rho maximise the soft margin for given scores.
 
-    `scores` are those of the training bags without bias, and `slack_costs` are w_i / (nu sum_j w_j).
+    The module docstring has the formulas. `scores` are the scores s_i of the training bags without bias, and
+    `slack_costs` are w_i / (nu sum_j w_j).
     """
-    p, q = optimal_level(scores[y > 0], slack_costs[y > 0]), optimal_level(-scores[y < 0], slack_costs[y < 0])
+    p, q = optimal_quantile(scores[y > 0], slack_costs[y > 0]), optimal_quantile(-scores[y < 0], slack_costs[y < 0])
     return (q - p) / 2 + shift * abs(p + q) / 2
 
 
-def optimal_level(values: Floats, slack_costs: Weights) -> float:
-    """Return the p that maximises p / 2 - sum_i slack_costs_i [p - values_i]_+, or the middle of all such p."""
+def optimal_quantile(values: Floats, slack_costs: Weights) -> float:
+    """Return the p that maximises p / 2 - sum_i slack_costs_i [p - values_i]_+.
+
+    If all p of an interval are optimal, return the middle of the interval, or its lower end if it is unbounded.
+    """
     order = np.argsort(values, kind="stable")
     cumulative_costs = slack_costs[order].cumsum()
     k = min(int(np.searchsorted(cumulative_costs, 0.5 - COST_TOLERANCE)), order.size - 1)
@@ -330,6 +338,6 @@ def optimal_level(values: Floats, slack_costs: Weights) -> float:
     return float(values[order[k : k + 2]].mean() if is_interval else values[order[k]])
 
 
-def with_negatives(values: Floats) -> Floats:
-    """Return [K, -K] side by side, for kernel values K."""
+def append_negatives(values: Floats) -> Floats:
+    """Return the matrix [K, -K] for a matrix K of kernel values."""
     return np.hstack([values, -values])

@@ -1,14 +1,15 @@
 """Two-stage classifier: soft kernel spectral clustering of the instances, then a least-squares SVM on the bags.
 
 1. The first `clusters` - 1 directions of kernel spectral clustering score every instance. The most frequent sign
-   patterns of the scores, at most `clusters` of them, are the code words of the clusters, and every instance has a soft
+   patterns of the scores, at most `clusters` of them, define the clusters, one each, and every instance has a soft
    membership in each cluster. A bag is described by the mean membership v_i of its instances: one number per cluster,
    with sum 1.
 2. min  1/2 ||h||^2 + C/2 sum_i w_i (y_i - h(v_i) - b)^2, where h is a function of memberships, in the space of
    `bag_kernel`, and w_i is the weight of bag i.
 
-The first stage does not use the labels, so the second stage cannot learn from information that the clusters do not
-contain. SAFE solves both stages jointly.
+The first stage gets the weights of the bags but not their labels (if `class_weight` is given, the weights depend on the
+classes). The second stage therefore cannot use information about single instances that the clusters do not contain.
+SAFE solves both stages jointly.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from milopt.errors import ParameterError
 class SoftKSC(BagClassifier):
     """Bag classifier: soft kernel spectral clustering of instances, then a least-squares SVM on bags.
 
-    The first stage clusters the instances without labels. A bag is described by the mean v_i of the soft cluster
-    memberships of its instances. The second stage solves
+    The first stage clusters the instances; it does not get the labels, but the bag weights, which depend on the classes
+    if `class_weight` is given. A bag is described by the mean v_i of the soft cluster memberships of its instances. The
+    second stage solves
 
         min_{h,b}  1/2 ||h||^2 + C/2 sum_i w_i (y_i - h(v_i) - b)^2,
 
@@ -90,13 +92,16 @@ class SoftKSC(BagClassifier):
     """Candidates: numbers of clusters, powers of ten for C, and kernel widths around the median instance distance."""
 
     @property
-    def fits_kernels(self) -> bool:
-        """False: `bag_kernel` compares cluster memberships, which are only known inside `declare`."""
+    def receives_fitted_kernels(self) -> bool:
+        """False: `declare` fits the kernels itself, because `bag_kernel` compares memberships, known only there."""
         return False
 
     @property
     def has_symmetric_classes(self) -> bool:
-        """True: the clusters do not depend on the labels, and exchanging the classes negates h and b."""
+        """True: exchanging the classes changes no weight and no cluster, and negates h and b.
+
+        A `class_weight` belongs to a label, so the weight of a bag does not depend on which class is positive.
+        """
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
@@ -110,15 +115,16 @@ class SoftKSC(BagClassifier):
         directions = leading_directions(kernel, X, v, clusters - 1)
         book = make_code_book(directions.scores(X), clusters, weight[bags.bag_of])
 
-        def memberships(new: Bags) -> Floats:
-            """Return the mean memberships of bags, one row per bag and one column per cluster."""
+        def mean_memberships(new: Bags) -> Floats:
+            """Return the mean membership of the instances of each bag, one row per bag and one column per cluster."""
             return new.mean(book.memberships(directions.scores(new.instances)))
 
-        training_memberships = memberships(bags)
+        training_memberships = mean_memberships(bags)
         program = Program("soft KSC + LS-SVM")
-        # Memberships of equal bags may differ by rounding, which must not influence a width fitted to distances.
+        # The memberships of equal bags may differ by rounding errors. These must not influence the width of the bag
+        # kernel, which is fitted to distances between memberships.
         h = program.function("h", self.bag_kernel.fitted(np.round(training_memberships, 10)))
         b = program.variable("b")
         program.minimize(0.5 * h.norm_squared() + 0.5 * C * quad_form(h(training_memberships) + b - y, weight))
-        program.score(lambda new: h(training_memberships if new is bags else memberships(new)) + b)
+        program.score(lambda new: h(training_memberships if new is bags else mean_memberships(new)) + b)
         return program

@@ -1,9 +1,10 @@
 """Clustering of bags without labels: the spectral term of SAFE alone (rho = 0), aggregated over each bag.
 
-The first `clusters` - 1 directions of kernel spectral clustering, or kernel PCA, score every instance. They are the
-solution of an eigenvalue problem. The code words of the clusters are the most frequent sign patterns of the instance
-scores, at most `clusters` of them. The scores of a bag are the sums or means of the scores of its instances. The bag
-belongs to the cluster whose code word differs from the signs of its scores in the fewest places.
+The first `clusters` - 1 directions of kernel spectral clustering, or of kernel PCA, score every instance; the
+directions are the solutions of an eigenvalue problem (see `milopt.declaration.kernels.spectrum`). The most frequent
+sign patterns of the instance scores, at most `clusters` of them, are the code words of the clusters, one each. The
+scores of a bag are the sums or means of the scores of its instances. The bag belongs to the cluster whose code word
+differs from the signs of the bag's scores in the fewest places.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class SpectralBagClustering(Fields, BaseEstimator):
 
     The instances are scored by the first `clusters` - 1 eigenvectors of kernel spectral clustering (or kernel PCA), and
     the scores are summed or averaged over each bag. The most frequent sign patterns of the instance scores are the code
-    words of the clusters. An instance or bag belongs to the cluster whose code word differs from the signs of its
-    scores in the fewest places. This is `SAFE` without labels (rho = 0).
+    words of the clusters, one each. An instance or bag belongs to the cluster whose code word differs from the signs of
+    its scores in the fewest places. This is `SAFE` without labels (rho = 0).
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
     instance_labels_ : list of ndarray
         Clusters of the instances of each training bag.
     spectrum_ : Spectrum
-        Directions that score instances.
+        Directions of kernel spectral clustering (or kernel PCA), which score instances.
     book_ : CodeBook
         Code words of the clusters.
     scaling_ : Scaling

@@ -53,13 +53,13 @@ def fit(
 
     from milopt.archive import check_model_writable
     from milopt.files import check_can_write
-    from milopt.inspection.sparsity import check_picture
+    from milopt.inspection.sparsity import check_image_file
     from milopt.solving.options import Options
 
     if save is not None:
         check_model_writable(save)
     if plot is not None:
-        check_picture(plot)
+        check_image_file(plot)
         check_can_write(plot, "The picture")
     requested = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if requested == Options() else requested

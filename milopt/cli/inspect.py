@@ -81,11 +81,11 @@ def inspect(
     from milopt.errors import ParameterError
 
     if view is Format.spy:
-        from milopt.inspection.sparsity import check_picture
+        from milopt.inspection.sparsity import check_image_file
 
         if output is None:
             raise ParameterError("A sparsity plot needs an image file: add -o spy.png.")
-        check_picture(output)
+        check_image_file(output)
     estimator = arguments.make_estimator(model, settings, seed=seed)
     data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
     if positive is not None:

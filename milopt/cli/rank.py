@@ -40,10 +40,10 @@ def rank(
     """Rank models over several data sets: Friedman test, Bonferroni-Dunn test, critical differences."""
     from milopt.evaluation.ranking import rank as rank_models
     from milopt.files import check_can_write
-    from milopt.inspection.sparsity import check_picture
+    from milopt.inspection.sparsity import check_image_file
 
     if plot is not None:
-        check_picture(plot)
+        check_image_file(plot)
         check_can_write(plot, "The picture")
     ranking = rank_models([_read_evaluation(text) for text in files], control=control, measure=measure, alpha=alpha)
     if plot is not None:

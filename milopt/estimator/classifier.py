@@ -152,7 +152,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     __metadata_request__score: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
 
     @property
-    def fits_kernels(self) -> bool:
+    def receives_fitted_kernels(self) -> bool:
         """True if `declare` receives kernels that are already fitted to the training instances.
 
         A model whose kernels compare other points overrides this property and fits its kernels in `declare`.
@@ -498,7 +498,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             if annotation_of(type(self), name) in (bool, "bool"):
                 setattr(probe, name, check_bool(name, getattr(self, name)))
         for name, kernel in kernels.items():
-            setattr(probe, name, kernel.fitted_to(training.bags) if self.fits_kernels else kernel)
+            setattr(probe, name, kernel.fitted_to(training.bags) if self.receives_fitted_kernels else kernel)
         probe.random_state = _as_seed(self.random_state)
         if is_chosen_by_order(self.positive, training.classes) and not self.has_symmetric_classes:
             warn_about_label_order(type(self).__name__, training.classes, stacklevel=3)

@@ -17,21 +17,26 @@ from milopt.declaration.programs.program import Program
 from milopt.table import Table
 
 _SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
+"""Words for the sign that a parameter is declared to have."""
 _SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
+"""Words for rows in the polyhedral cones."""
 
 
 def variable_table(program: Program) -> Table:
     """Return the table of variables: name, size, bounds, integrality."""
-    rows = tuple((v.name, _size(v), _bounds(v.lower, v.upper), _integrality(v)) for v in program.variables.values())
+    rows = tuple(
+        (v.name, _format_shape(v), _format_bounds(v.lower, v.upper), _describe_integrality(v))
+        for v in program.variables.values()
+    )
     return Table("variables", ("name", "size", "bounds", ""), rows, frozenset({"size"}))
 
 
-def _size(leaf: Leaf) -> str:
+def _format_shape(leaf: Leaf) -> str:
     """Return the shape as text: "5" for a vector, "5 x 3" for a matrix, or "scalar"."""
     return " x ".join(map(str, leaf.shape)) if leaf.shape else "scalar"
 
 
-def _integrality(variable: Variable) -> str:
+def _describe_integrality(variable: Variable) -> str:
     """Return "integer" if all entries are integer, "3 integer" if three of them are, or "" if none is."""
     count = int(variable.integer_entries.sum())
     return "integer" if 0 < count == variable.size else f"{count} integer" if count else ""
@@ -54,13 +59,14 @@ def function_table(program: Program) -> Table:
 def parameter_table(program: Program) -> Table:
     """Return the table of parameters: name, size, sign, and whether a value is set."""
     rows = tuple(
-        (p.name, _size(p), _SIGNS[p.sign], "not set" if p.value is None else "set") for p in program.parameters.values()
+        (p.name, _format_shape(p), _SIGNS[p.sign], "not set" if p.value is None else "set")
+        for p in program.parameters.values()
     )
     return Table("parameters", ("name", "size", "sign", "value"), rows, frozenset({"size"}))
 
 
 def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
-    """Return the table of constraints with their numbers of declared rows and of rows in the evaluation form.
+    """Return the table of constraints, with the numbers of their rows in the declaration and in the evaluation form.
 
     Auxiliary rows (of epigraphs and absolute values), which do not belong to a declared constraint, come last. If
     `form` is None, the numbers of rows in the evaluation form are empty, and there are no auxiliary rows.
@@ -70,31 +76,34 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
             name,
             str(int(np.prod(constraint.shape))),
             "" if form is None else str(sum(block.count for block in form.blocks if block.origin == name)),
-            _sense(name, constraint, form),
+            _describe_sense(name, constraint, form),
             constraint.expression.describe(),
         )
         for name, constraint in program.constraints.items()
     ]
     for block in () if form is None else form.blocks:
         if not block.origin:
-            rows.append((block.name, "0", str(block.count), _cone_words(block.cone), "auxiliary"))
+            rows.append((block.name, "0", str(block.count), _describe_cone(block.cone), "auxiliary"))
     header = ("name", "declared rows", "lowered rows", "sense", "of")
     return Table("constraints", header, tuple(rows), frozenset(header[1:3]))
 
 
 def atom_table(program: Program) -> Table:
-    """Return the table of atoms and their sides (convex or concave); for every maximum, the number of bags per side."""
+    """Return the table of atoms with the side, convex or concave, on which the program uses each of them.
+
+    A bag maximum may be used on both sides; its row states the number of bags per side.
+    """
     selections = [side for side in atom_sides(program) if isinstance(side.atom, SelectionAtom)]
     rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in selections]
     places = [(OBJECTIVE, program.minimized_objective(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
     for where, expression, convex_sign in places:
-        rows += [(text, _place(where), side) for text, side in _scalar_atoms(expression, convex_sign)]
+        rows += [(text, _place(where), side) for text, side in _atoms_without_maxima(expression, convex_sign)]
     return Table("atoms", ("atom", "in", "side"), tuple(rows))
 
 
-def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str, str]]:
-    """Return (description, side) of each atom of an expression that is not a maximum (a `SelectionAtom`).
+def _atoms_without_maxima(expression: Expression, convex_sign: float) -> list[tuple[str, str]]:
+    """Return (description, side) of each atom of an expression, except for maxima (`SelectionAtom`).
 
     `convex_sign` is the sign of the coefficients on the convex side: 1 in the minimised objective, -1 in e >= 0. The
     side is "convex", "concave", "either" (both signs, or a product with a parameter), or "dropped" (only zeros).
@@ -109,7 +118,7 @@ def _scalar_atoms(expression: Expression, convex_sign: float) -> list[tuple[str,
 
 
 def _side_words(side: AtomSides) -> str:
-    """Describe how many bags are on the convex side, need a witness (concave side), or are dropped (coefficient 0)."""
+    """Describe how many bags of a maximum are on the convex side, need a witness, or are dropped (coefficient 0)."""
     rows = int(side.atom.segments.sizes[side.convex].sum())
     epigraph = f" (epigraph {rows} rows)" if side.convex.size else ""
     return (
@@ -123,27 +132,29 @@ def _place(where: str) -> str:
     return "the objective" if where == OBJECTIVE else repr(where)
 
 
-def _sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> str:
+def _describe_sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> str:
     """Return the sense of a constraint: "= 0", ">= 0", the names of its cones, or "two sides" (l <= e <= u)."""
     if constraint.layout is not None and (constraint.layout.sign < 0).any():
         return "two sides"
     cones = [] if form is None else [block.cone for block in form.blocks if block.origin == name]
-    return ", ".join(dict.fromkeys(_cone_words(cone) for cone in cones)) or ("= 0" if constraint.equality else ">= 0")
+    return ", ".join(dict.fromkeys(_describe_cone(cone) for cone in cones)) or (
+        "= 0" if constraint.equality else ">= 0"
+    )
 
 
-def _cone_words(cone: Cone) -> str:
-    """Return "= 0", ">= 0", or the name of the cone for a cone that is not polyhedral."""
+def _describe_cone(cone: Cone) -> str:
+    """Return "= 0" or ">= 0" for a polyhedral cone, and the name of any other cone."""
     return _SENSES.get(cone, cone.display_name)
 
 
-def _bounds(lower: Vector, upper: Vector) -> str:
+def _format_bounds(lower: Vector, upper: Vector) -> str:
     """Return the bounds of a variable as text: "lower .. upper", or "free" if all entries are unbounded."""
     if not lower.size or (np.isneginf(lower).all() and np.isposinf(upper).all()):
         return "free"
-    return f"{_ends(lower)} .. {_ends(upper)}"
+    return f"{_format_range(lower)} .. {_format_range(upper)}"
 
 
-def _ends(bound: Vector) -> str:
+def _format_range(bound: Vector) -> str:
     """Return the common value of a bound as text, or its range "[min to max]" if the entries differ."""
     low, high = float(bound.min()), float(bound.max())
     return f"{low:.4g}" if low == high else f"[{low:.4g} to {high:.4g}]"

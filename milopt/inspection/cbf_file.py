@@ -2,8 +2,8 @@
 
 CBF minimises `q'x + c` subject to `A x + b in K` and `x in K_x`, which is the standard form itself. Blocks keep their
 order, and each cone has its own code and order of rows (`Cone.cbf`). A bound at zero is a cone of the variable; any
-other bound is a row after the declared ones. A quadratic objective is the last cone: with P = B'B and one more column
-t,
+other bound is a row after the declared rows. A quadratic objective becomes the last cone: with P = B'B and an
+additional column t,
 
     min t + q'x + c   s.t.  (t, 1, B x) in QR,   that is  2 t 1 >= ||B x||^2.
 
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from milopt.arrays import Vector
 from milopt.compilation.bridges.quadratic_to_cone import square_root
 from milopt.compilation.standard_form import StandardForm
-from milopt.inspection.preamble import one_line, preamble
+from milopt.inspection.preamble import as_one_line, preamble_lines
 
 
 @dataclass(frozen=True)
@@ -52,26 +52,26 @@ class _ConeRows:
 
 
 def write_cbf(form: StandardForm) -> str:
-    """Return the form as CBF text, in the first version of the format that has its cones.
+    """Return the form as CBF text, in the first version of the format that supports the cones of the form.
 
     Raises
     ------
     ConvexityError
         If the quadratic objective is not convex.
     """
-    blocks = [block for block in (*_declared_rows(form), *_bounds(form)) if block.offset.size]
+    blocks = [block for block in (*_declared_rows(form), *_bound_rows(form)) if block.offset.size]
     width = form.n
     cost = form.q
     variable_cones = _variable_cones(form)
     if not form.P.is_zero:
-        blocks.append(_epigraph(form))
+        blocks.append(_epigraph_rows(form))
         cost = np.append(cost, 1.0)
         variable_cones.append(("F", 1))
         width += 1
     height = sum(block.offset.size for block in blocks)
     version = str(max((block.version for block in blocks), default=1))
     cones = [f"{block.cone} {size}" for block in blocks for size in block.sizes]
-    lines = [*preamble(form, "#", columns=width, rows=height), *_comments(form, blocks), ""]
+    lines = [*preamble_lines(form, "#", columns=width, rows=height), *_block_comments(form, blocks), ""]
     lines += ["VER", version, "", "OBJSENSE", "MIN", ""]
     lines += ["VAR", f"{width} {len(variable_cones)}", *(f"{cone} {size}" for cone, size in variable_cones), ""]
     integer = np.flatnonzero(form.integer)
@@ -84,7 +84,7 @@ def write_cbf(form: StandardForm) -> str:
         lines += ["OBJACOORD", str(used.size), *(f"{j} {float(cost[j])!r}" for j in used), ""]
     if form.constant:
         lines += ["OBJBCOORD", repr(float(form.constant)), ""]
-    lines.extend(_coordinates(blocks, width))
+    lines.extend(_coordinate_lines(blocks, width))
     return "\n".join(lines)
 
 
@@ -96,11 +96,13 @@ def _declared_rows(form: StandardForm) -> Iterator[_ConeRows]:
         if code.order is not None:
             rows = rows.reshape(-1, len(code.order))[:, code.order].ravel()
         sizes = [block.size] if block.cone.is_polyhedral else block.cone_sizes.tolist()
-        yield _ConeRows(code.code, sp.csr_array(form.F[rows]), form.g[rows], one_line(block.name), sizes, code.version)
+        yield _ConeRows(
+            code.code, sp.csr_array(form.F[rows]), form.g[rows], as_one_line(block.name), sizes, code.version
+        )
 
 
-def _bounds(form: StandardForm) -> Iterator[_ConeRows]:
-    """Yield the rows `x - lower >= 0` and `x - upper <= 0` of bounds that are not cones of variables."""
+def _bound_rows(form: StandardForm) -> Iterator[_ConeRows]:
+    """Yield the rows `x - lower >= 0` and `x - upper <= 0` of the bounds that are not written as cones of variables."""
     signs = np.array([_sign_cone(low, high) for low, high in zip(form.lower, form.upper, strict=True)], dtype=object)
     identity = sp.eye_array(form.n, format="csr")
     below = np.flatnonzero(np.isfinite(form.lower) & (signs != "L+"))
@@ -117,12 +119,12 @@ def _sign_cone(low: float, high: float) -> str:
 
 
 def _variable_cones(form: StandardForm) -> list[tuple[str, int]]:
-    """Return the cones of the variables as (code, number of consecutive variables)."""
+    """Return (code, number of consecutive variables) for each cone of variables."""
     cones = (_sign_cone(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True))
     return [(cone, len(list(run))) for cone, run in groupby(cones)]
 
 
-def _epigraph(form: StandardForm) -> _ConeRows:
+def _epigraph_rows(form: StandardForm) -> _ConeRows:
     """Return the rows (t, 1, B x) with P = B'B, where t is a new column after the last column of the form."""
     root = square_root(form.P)
     head = sp.csr_array(([1.0], ([0], [form.n])), shape=(2, form.n + 1))
@@ -132,10 +134,10 @@ def _epigraph(form: StandardForm) -> _ConeRows:
     return _ConeRows("QR", sp.csr_array(sp.vstack([head, tail])), offset, "quadratic objective", [offset.size])
 
 
-def _comments(form: StandardForm, blocks: list[_ConeRows]) -> Iterator[str]:
+def _block_comments(form: StandardForm, blocks: list[_ConeRows]) -> Iterator[str]:
     """Yield comment lines with the names of the column blocks and of the row blocks."""
     for column in form.columns:
-        yield f"# columns {column.start}..{column.stop - 1}: {one_line(column.name)}"
+        yield f"# columns {column.start}..{column.stop - 1}: {as_one_line(column.name)}"
     if not form.P.is_zero:
         yield f"# columns {form.n}..{form.n}: epigraph of the quadratic objective"
     start = 0
@@ -145,11 +147,11 @@ def _comments(form: StandardForm, blocks: list[_ConeRows]) -> Iterator[str]:
 
 
 def _widen(matrix: sp.csr_array, width: int) -> sp.csr_array:
-    """Return the matrix with zero columns appended up to `width` columns."""
+    """Return the matrix with zero columns appended, so that it has `width` columns."""
     return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
-def _coordinates(blocks: list[_ConeRows], width: int) -> Iterator[str]:
+def _coordinate_lines(blocks: list[_ConeRows], width: int) -> Iterator[str]:
     """Yield the lines of A (ACOORD) and b (BCOORD) of all blocks: one line with indices and value per nonzero entry."""
     if not blocks:
         return

@@ -1,8 +1,8 @@
-"""Conversion of a flat program to a cvxpy problem that keeps the names of its blocks.
+"""Conversion of a program in standard form to a cvxpy problem that keeps the names of the form's blocks.
 
-There is one variable per column block, one constraint per row block, and separate constraints for bounds. The quadratic
-objective is a sum of pieces with rows R and weight W: `1/2 ||W^(1/2) R x||^2` if W is stored as a vector (diagonal),
-`1/2 (R x)' W (R x)` if W is a matrix.
+There is one variable per column block (two if only some of its columns are integer), one constraint per row block, and
+separate constraints for bounds. The quadratic objective is a sum of pieces with a matrix R and a weight W:
+`1/2 ||W^(1/2) R x||^2` if W is stored as a vector (diagonal), `1/2 (R x)' W (R x)` if W is a matrix.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class CvxpyModel:
 
 
 def to_cvxpy(form: StandardForm) -> CvxpyModel:
-    """Convert a flat program to a cvxpy problem.
+    """Convert a program in standard form to a cvxpy problem.
 
     A column block with continuous and integer columns becomes two variables; the second is named `<block>.integer`.
 
@@ -106,12 +106,15 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
         suffix_of_integers = ".integer" if is_integer.any() and not is_integer.all() else ""
         for part, integer, suffix in ((index[~is_integer], False, ""), (index[is_integer], True, suffix_of_integers)):
             if part.size:
-                name = _free_name(block.name + suffix, variables)
+                name = _make_unique(block.name + suffix, variables)
                 variables[name] = cp.Variable(part.size, name=name, integer=integer)
                 columns[name] = part
 
     def times(matrix: sp.csr_array) -> Any:
-        """Return matrix @ x as an expression of the variables with entries in the matrix (at least one variable)."""
+        """Return matrix @ x as a cvxpy expression, which contains only variables with nonzero entries in the matrix.
+
+        An empty matrix gives an expression of the first variable, because cvxpy needs one.
+        """
         by_column = sp.csc_array(matrix)
         used = np.diff(by_column.indptr) > 0
         touched = [name for name in variables if used[columns[name]].any()] or list(variables)[:1]
@@ -120,11 +123,13 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
     constraints: dict[str, cp.Constraint] = {}
     for row in form.rows:
         if row.size:
-            constraints[_free_name(row.name, constraints)] = _constraint(form, row, times)
+            constraints[_make_unique(row.name, constraints)] = _write_constraint(form, row, times)
     objective = sum(form.q[columns[name]] @ variable for name, variable in variables.items()) + form.constant
     for piece in _convex_pieces(form.P):
-        objective = objective + 0.5 * _square(piece, times)
-    bounds = [bound for name, variable in variables.items() for bound in _bounds(form, variable, columns[name])]
+        objective = objective + 0.5 * _quadratic_form(piece, times)
+    bounds = [
+        bound for name, variable in variables.items() for bound in _bound_constraints(form, variable, columns[name])
+    ]
     for name, constraint in constraints.items():
         # cvxpy has labels since version 1.6. They only make a printed problem readable.
         if hasattr(constraint, "set_label"):
@@ -134,7 +139,7 @@ def to_cvxpy(form: StandardForm) -> CvxpyModel:
     )
 
 
-def _constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
+def _write_constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
     """Return the cvxpy constraint of a row block; `times` maps a matrix to the cvxpy expression matrix @ x."""
     rows = slice(block.start, block.stop)
     expression = times(sp.csr_array(form.F[rows])) + form.g[rows]
@@ -142,7 +147,7 @@ def _constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
 
 
 def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:
-    """Return convex pieces that sum to P: the declared ones, or one dense piece if only their sum is convex.
+    """Return convex pieces that sum to P: the pieces of P, or one dense piece if only the sum of them is convex.
 
     Raises
     ------
@@ -160,7 +165,7 @@ def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:
 
 
 def _is_convex(weight: Vector | Matrix) -> bool:
-    """Return True if a weight is nonnegative (a vector) or positive semidefinite up to rounding errors (a matrix)."""
+    """Return True if a vector of weights is nonnegative, or a matrix positive semidefinite up to rounding errors."""
     if weight.ndim == 1:
         return bool((weight >= 0).all())
     shift = PSD_TOLERANCE * float(np.abs(np.diagonal(weight)).max(initial=0.0))
@@ -173,7 +178,7 @@ def _is_convex(weight: Vector | Matrix) -> bool:
     return True
 
 
-def _square(piece: Piece, times: Any) -> Any:
+def _quadratic_form(piece: Piece, times: Any) -> Any:
     """Return (R x)' W (R x) for the rows R and the weight W of a piece; `times` maps a matrix to matrix @ x."""
     import cvxpy as cp
 
@@ -185,8 +190,8 @@ def _square(piece: Piece, times: Any) -> Any:
     return cp.quad_form(times(piece.rows), cp.psd_wrap((piece.weight + piece.weight.T) / 2))
 
 
-def _bounds(form: StandardForm, variable: Any, index: npt.NDArray[np.intp]) -> list[Any]:
-    """Return the constraints of the finite bounds of a variable; `index` gives its columns in the form."""
+def _bound_constraints(form: StandardForm, variable: Any, index: npt.NDArray[np.intp]) -> list[Any]:
+    """Return the constraints of the finite bounds of a cvxpy variable; `index` are its columns in the form."""
     lower, upper = form.lower[index], form.upper[index]
     below, above = np.isfinite(lower), np.isfinite(upper)
     result = []
@@ -197,8 +202,8 @@ def _bounds(form: StandardForm, variable: Any, index: npt.NDArray[np.intp]) -> l
     return result
 
 
-def _free_name(name: str, taken: dict[str, Any]) -> str:
-    """Return the name, with `_2`, `_3`, ... appended if it is a key of `taken`."""
+def _make_unique(name: str, taken: dict[str, Any]) -> str:
+    """Return the name, with `_2`, `_3`, ... appended if the name is already a key of `taken`."""
     candidate, copy = name, 1
     while candidate in taken:
         copy += 1

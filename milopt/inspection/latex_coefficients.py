@@ -1,6 +1,7 @@
 """Classification of coefficient matrices for printing: elementwise, selection, weighted sum, bag sum, or general.
 
-A leaf is the variable, parameter, evaluation or atom that the matrix multiplies; row i of the product is printed.
+A leaf is the variable, parameter, function evaluation or atom that the matrix multiplies. The formulas in the class
+docstrings are row i of the product of matrix and leaf, as it is printed.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from milopt.declaration.bags.bags import Bags
 
 @dataclass(frozen=True)
 class Elementwise:
-    """Elementwise coefficient: values_i leaf_i (a scalar leaf has no index)."""
+    """Diagonal matrix: values_i leaf_i; also a column that multiplies a scalar leaf: values_i leaf."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
 class EntrySelection:
-    """Selection of entries: values_i leaf_{pi(i)}; each row i has exactly one entry pi(i) of the leaf."""
+    """Matrix with exactly one nonzero per row i, in column pi(i): values_i leaf_{pi(i)}."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """Weighted sum: sum_j values_j leaf_j, a single row over all entries of the leaf."""
+    """Single row of a scalar expression: sum_j values_j leaf_j over all entries of the leaf."""
 
     values: Vector
 
 
 @dataclass(frozen=True)
 class BagSum:
-    """Sum over each bag B_i: values_i sum_{x in B_i} leaf_x, or values_i times the mean if `mean` is True."""
+    """Sum over each bag B_i: values_i sum_{x in B_i} leaf_x, or values_i times the mean over B_i if `mean` is True."""
 
     values: Vector
     mean: bool
@@ -45,7 +46,7 @@ class BagSum:
 
 @dataclass(frozen=True)
 class GeneralMatrix:
-    """General matrix A: sum_j A_ij leaf_j."""
+    """Any other matrix A: sum_j A_ij leaf_j."""
 
 
 CoefficientKind = Elementwise | EntrySelection | WeightedSum | BagSum | GeneralMatrix
@@ -69,7 +70,7 @@ def classify(matrix: sp.csr_array, leaf_is_scalar: bool, is_scalar_row: bool, ba
     diagonal = rows == columns and (matrix.nnz == 0 or bool((matrix.indices == np.repeat(range(rows), per_row)).all()))
     if diagonal:
         return Elementwise(matrix.diagonal())
-    over = _over_bags(matrix, bags)
+    over = _as_bag_sum(matrix, bags)
     if over is not None:
         return over
     if (per_row == 1).all():
@@ -77,7 +78,7 @@ def classify(matrix: sp.csr_array, leaf_is_scalar: bool, is_scalar_row: bool, ba
     return GeneralMatrix()
 
 
-def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> BagSum | None:
+def _as_bag_sum(matrix: sp.csr_array, bags: Bags | None) -> BagSum | None:
     """Return a bag sum if the nonzeros of each row i are one common value at the instances of bag i, otherwise None."""
     if bags is None or matrix.shape != (len(bags), int(bags.offsets[-1])):
         return None
@@ -90,12 +91,15 @@ def _over_bags(matrix: sp.csr_array, bags: Bags | None) -> BagSum | None:
     if not np.allclose(matrix.data, np.repeat(values, bags.sizes), rtol=1e-12, atol=0.0):
         return None
     scaled = np.asarray(values * bags.sizes, dtype=np.float64)
-    # If all bags have the same size, both classes fit. Choose the sum unless the values are those of a mean.
-    mean = _same_size(scaled) and (not _same_size(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0])))
+    # Choose the mean if only its coefficients share one absolute value. If those of the sum do too, all bags have the
+    # same size; choose the mean then only if its coefficients are +-1 and those of the sum are not.
+    mean = _share_one_magnitude(scaled) and (
+        not _share_one_magnitude(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0]))
+    )
     return BagSum(scaled if mean else values, mean)
 
 
-def _same_size(values: Vector) -> bool:
+def _share_one_magnitude(values: Vector) -> bool:
     """Return True if all values have the same absolute value, up to rounding errors."""
     size = np.abs(values)
     return bool(np.ptp(size) <= 1e-12 * size.max())

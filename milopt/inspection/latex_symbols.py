@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-GREEK = frozenset(
+GREEK_NAMES = frozenset(
     (
         *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
         *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta"),
@@ -16,7 +16,7 @@ GREEK = frozenset(
     )
 )
 """Names of Greek letters with a LaTeX command."""
-_ESCAPED = {
+_LATEX_OF_CHARACTER = {
     "\\": r"\backslash ",
     "{": r"\{",
     "}": r"\}",
@@ -29,27 +29,27 @@ _ESCAPED = {
     "~": r"\sim ",
     " ": r"\ ",
 }
-"""LaTeX of special characters."""
+"""LaTeX of each character that has a special meaning in LaTeX."""
 
 
-def symbol(name: str) -> str:
+def latex_name(name: str) -> str:
     """Return the LaTeX of a name: a letter unchanged, a Greek letter as its command, other names in upright type."""
     if len(name) == 1 and name.isalpha():
         return name
-    if name in GREEK:
+    if name in GREEK_NAMES:
         return f"\\{name}"
-    return upright(name)
+    return upright_text(name)
 
 
-def upright(text: str) -> str:
+def upright_text(text: str) -> str:
     """Return the LaTeX of a text in upright type, with special characters escaped."""
-    return rf"\mathrm{{{''.join(_ESCAPED.get(character, character) for character in text)}}}"
+    return rf"\mathrm{{{''.join(_LATEX_OF_CHARACTER.get(character, character) for character in text)}}}"
 
 
-def number(value: float) -> str:
-    """Return a number in LaTeX: an integer, a fraction of integers up to 12, or six digits (with a power of ten)."""
+def format_number(value: float) -> str:
+    """Return the LaTeX of a number: an integer, a fraction of integers up to 12, or six digits with a power of ten."""
     if value < 0:
-        return f"-{number(-value)}"
+        return f"-{format_number(-value)}"
     if value == float("inf"):
         return r"\infty"
     if value == int(value) and value < 1e6:
@@ -66,7 +66,7 @@ def number(value: float) -> str:
 
 
 def index_after(used: str) -> str:
-    """Return the letter after the index `used` (of i to n), or i if `used` is none of i to m."""
+    """Return the index letter after `used` in i, j, ..., n; return i if `used` is n or not one of these letters."""
     letters = "ijklmn"
     return letters[letters.index(used) + 1] if used and used in letters[:-1] else letters[0]
 
@@ -74,42 +74,46 @@ def index_after(used: str) -> str:
 class Symbols:
     """Symbols of the vectors and matrices of one program; a symbol stands for the same array in the whole program.
 
-    The negative of a known array is printed as minus its symbol. Further arrays with the same name are numbered, by
-    primes or in the superscript.
+    The negative of an array that has a symbol is printed as minus this symbol. Different arrays with the same letter
+    and superscript get different primes, or different numbers in the superscript.
     """
 
     def __init__(self) -> None:
         self._arrays: dict[tuple[str, str], list[Any]] = {}
 
     def symbol_of(self, letter: str, superscript: str, array: Any, is_negated: bool = False) -> tuple[str, float]:
-        """Return the symbol of an array without its index, and a sign (1 or -1) so that sign * symbol is the array.
+        """Return (symbol, sign) of an array, such that the array is sign * symbol with sign 1 or -1.
 
-        An array without a symbol gets a new one. If `is_negated`, the user wrote -array, so the new symbol represents
-        -array, and the sign is -1.
+        The symbol has no index. An array without a symbol gets a new one. If `is_negated`, the user wrote -array, so a
+        new symbol represents -array, and the sign is -1.
         """
         known = self._arrays.setdefault((letter, superscript), [])
-        for place, array_of_symbol in enumerate(known):
+        for position, array_of_symbol in enumerate(known):
             for sign in (1.0, -1.0):
                 if _is_same(array_of_symbol, sign * array):
-                    return spelled_symbol(letter, superscript, place), sign
+                    return numbered_symbol(letter, superscript, position), sign
         sign = -1.0 if is_negated else 1.0
         known.append(sign * array)
-        return spelled_symbol(letter, superscript, len(known) - 1), sign
+        return numbered_symbol(letter, superscript, len(known) - 1), sign
 
     def values(self) -> dict[str, Any]:
-        """Return every array by its symbol."""
+        """Return a dictionary from every symbol to the array that it stands for."""
         return {
-            spelled_symbol(letter, superscript, place): array
+            numbered_symbol(letter, superscript, position): array
             for (letter, superscript), arrays in self._arrays.items()
-            for place, array in enumerate(arrays)
+            for position, array in enumerate(arrays)
         }
 
 
-def spelled_symbol(letter: str, superscript: str, place: int) -> str:
-    """Return the symbol of the array number `place` of one name: y, y', ... or a^{x}, a^{x,2}, ..."""
+def numbered_symbol(letter: str, superscript: str, position: int) -> str:
+    """Return the LaTeX symbol of one of several arrays with the same letter and superscript.
+
+    The arrays at the positions 0, 1, ... have the symbols y, y', ... if the superscript is empty, otherwise a^{x},
+    a^{x,2}, ...
+    """
     if not superscript:
-        return letter + "'" * place
-    return f"{letter}^{{{superscript}{f',{place + 1}' if place else ''}}}"
+        return letter + "'" * position
+    return f"{letter}^{{{superscript}{f',{position + 1}' if position else ''}}}"
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -1,9 +1,9 @@
 """Conversion of expressions to sums of LaTeX terms, for entry `i` of a block.
 
-A coefficient that is the same number in all rows is printed as a number, and signs +-1 as a vector y. Different numbers
-become a vector named after its block and leaf, and a general matrix likewise. A symbol is one array in the whole
-program (`Symbols`), and its sign is the one that the user wrote: the row `1.7 - y x >= 0` of `y * x <= 1.7` has -y in
-front of x, not a new vector.
+A coefficient that is the same number in all rows is printed as a number, and a vector of signs +-1 as y_i. Other
+vectors and general matrices get symbols with the names of the block and of the leaf (the variable, parameter, function
+evaluation or atom that they multiply). A symbol stands for one array in the whole program (see `Symbols`), with the
+sign that the user wrote: the row `1.7 - y x >= 0` of `y * x <= 1.7` has -y in front of x, not a new vector.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from milopt.inspection.latex_coefficients import (
     WeightedSum,
     classify,
 )
-from milopt.inspection.latex_symbols import Symbols, index_after, number, symbol, upright
+from milopt.inspection.latex_symbols import Symbols, format_number, index_after, latex_name, upright_text
 
-INSTANCE = "x"
-"""Index of expressions over the instances of a bag."""
+INSTANCE_INDEX = "x"
+"""Index that stands for the instances x of a bag."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class LatexTerm:
     Attributes
     ----------
     value : float
-        Number in front, with its sign.
+        Number in front of the term, with its sign.
     factor : str
-        Symbol of a coefficient that differs between rows; empty if the number is sufficient.
+        Symbol of a coefficient that differs between rows; empty if all rows have the same coefficient.
     body : str
-        LaTeX of the leaf.
+        LaTeX of the leaf; empty for a constant.
     """
 
     value: float
@@ -63,11 +63,11 @@ class BlockNotation:
     name : str
         Name of the constraint; empty for the objective.
     letter : str
-        Letter of sign vectors.
+        Letter of vectors of signs +-1.
     symbols : Symbols
         Symbols of the whole program.
     signs : dict of str to int
-        Sign vectors of this block: symbol and size.
+        Size of each vector of signs in this block, by symbol.
     """
 
     name: str
@@ -76,7 +76,7 @@ class BlockNotation:
     signs: dict[str, int] = field(default_factory=dict)
 
     def sign_symbol(self, signs: Vector, index: str, is_negated: bool) -> tuple[str, float]:
-        """Return the symbol of an entry of a sign vector, and a sign (1 or -1) so that sign * symbol is the entry.
+        """Return (symbol, sign) of an entry of a vector of signs: the entry is sign * symbol, with sign 1 or -1.
 
         The vector is also added to `self.signs`. For `is_negated`, see `Symbols.symbol_of`.
         """
@@ -85,27 +85,29 @@ class BlockNotation:
         return f"{name}_{{{index}}}", sign
 
     def without_name(self) -> BlockNotation:
-        """Return the same naming without the name of the block."""
+        """Return a copy without the name of the block, so that symbols do not contain it."""
         return BlockNotation("", self.letter, self.symbols, self.signs)
 
     def superscript(self, leaf: str) -> str:
-        """Return the superscript of coefficients of a leaf: `slack` in the objective, `margin,slack` in a block."""
-        return ",".join(part for part in (upright(self.name) if self.name else "", leaf) if part)
+        """Return the superscript of coefficients of a leaf: `slack` in the objective, `margin,slack` in `margin`."""
+        return ",".join(part for part in (upright_text(self.name) if self.name else "", leaf) if part)
 
     def coefficient(self, letter: str, leaf: str, index: str, array: Any, is_negated: bool) -> tuple[str, float]:
-        """Return the symbol of an entry of a coefficient array, and a sign (1 or -1): sign * symbol is the entry."""
+        """Return (symbol, sign) of an entry of a coefficient array: the entry is sign * symbol, with sign 1 or -1."""
         name, sign = self.symbols.symbol_of(letter, self.superscript(leaf), array, is_negated)
         return f"{name}_{{{index}}}", sign
 
 
 def terms_of(expression: Expression, index: str, block: BlockNotation) -> list[LatexTerm]:
-    """Return the terms of the entry `index` of an expression, without its constant; the index of a scalar is ""."""
+    """Return the terms of the entry `index` of an expression without the constant; `index` is "" for a scalar."""
     terms: list[LatexTerm] = []
     for leaf, coefficient in expression.terms:
         is_scalar, is_negated = not expression.shape, coefficient.is_negated
         if coefficient.matrix.count_nonzero():
-            terms.append(_term(leaf, coefficient.matrix, index, block, is_scalar, is_negated))
-        terms += [_product(leaf, product, index, block, is_scalar, is_negated) for product in coefficient.products]
+            terms.append(_constant_term(leaf, coefficient.matrix, index, block, is_scalar, is_negated))
+        terms += [
+            _parameter_term(leaf, product, index, block, is_scalar, is_negated) for product in coefficient.products
+        ]
     return terms
 
 
@@ -114,7 +116,7 @@ def constant_of(expression: Expression, index: str, block: BlockNotation) -> Lat
     if not expression.constant.any():
         return None
     is_negated = expression.constant_is_negated
-    value, factor = _entry(expression.constant, "g" if block.name else "c", "", index, block, is_negated)
+    value, factor = _coefficient_entry(expression.constant, "g" if block.name else "c", "", index, block, is_negated)
     return LatexTerm(value, factor, "")
 
 
@@ -145,27 +147,27 @@ def _format_term(term: LatexTerm) -> str:
     """Return the LaTeX text of a term, with its sign in front."""
     size = abs(term.value)
     bare = term.factor or term.body
-    shown = "" if size == 1 and bare else number(size)
+    shown = "" if size == 1 and bare else format_number(size)
     return ("- " if term.value < 0 else "+ ") + " ".join(part for part in (shown, term.factor, term.body) if part)
 
 
-def _entry(
+def _coefficient_entry(
     values: Vector, letter: str, leaf: str, index: str, block: BlockNotation, is_negated: bool = False
 ) -> tuple[float, str]:
-    """Return (number, symbol) whose product is an entry of a coefficient vector; the symbol is "" if all are equal.
+    """Return (number, symbol) whose product is the entry `index` of a vector; symbol is "" if all entries are equal.
 
-    `letter` and `leaf` name the symbol of a vector whose entries differ in more than their signs.
+    If the entries differ in more than their signs, `letter` and `leaf` name the symbol.
     """
     if (values == values[0]).all():
         return float(values[0]), ""
-    if _differ_in_sign_only(values):
+    if _differ_only_in_sign(values):
         name, sign = block.sign_symbol(np.sign(values), index, is_negated)
         return sign * float(np.abs(values[0])), name
     name, sign = block.coefficient(letter, leaf, index, values, is_negated)
     return sign, name
 
 
-def _differ_in_sign_only(values: Vector) -> bool:
+def _differ_only_in_sign(values: Vector) -> bool:
     """Return True if the entries are finite and differ, but only in their signs (up to rounding errors)."""
     size = np.abs(values)
     if not np.isfinite(size).all():
@@ -173,10 +175,10 @@ def _differ_in_sign_only(values: Vector) -> bool:
     return bool(np.ptp(values) > 0 and np.ptp(size) <= 1e-12 * size.max())
 
 
-def _term(
+def _constant_term(
     leaf: Leaf, matrix: sp.csr_array, index: str, block: BlockNotation, is_scalar: bool, is_negated: bool
 ) -> LatexTerm:
-    """Return the term of a leaf with a constant coefficient matrix."""
+    """Return the term of a leaf whose coefficient matrix does not depend on parameters."""
     kind = classify(matrix, not leaf.shape, is_scalar, leaf.bags)
     letter = "a" if block.name else "c"
     name = leaf_name(leaf)
@@ -186,17 +188,20 @@ def _term(
         return LatexTerm(sign, "", rf"\sum_{{{inner}}} {A} {entry_of(leaf, inner, block)}")
     if isinstance(kind, WeightedSum):
         inner = index_after(index)
-        value, factor = _entry(kind.values, letter, name, inner, block, is_negated)
+        value, factor = _coefficient_entry(kind.values, letter, name, inner, block, is_negated)
         body = entry_of(leaf, inner, block)
         return LatexTerm(value, "", rf"\sum_{{{inner}}} {factor} {body}".replace("  ", " "))
-    value, factor = _entry(kind.values, letter, name, index, block, is_negated)
-    return LatexTerm(value, factor, _body(leaf, kind, index, block))
+    value, factor = _coefficient_entry(kind.values, letter, name, index, block, is_negated)
+    return LatexTerm(value, factor, _leaf_entry(leaf, kind, index, block))
 
 
-def _body(leaf: Leaf, kind: CoefficientKind, index: str, block: BlockNotation) -> str:
-    """Return the LaTeX text of an entry of a leaf that is multiplied by a bag sum, a selection or elementwise."""
+def _leaf_entry(leaf: Leaf, kind: CoefficientKind, index: str, block: BlockNotation) -> str:
+    """Return the LaTeX of the factor after the coefficient of row i: the leaf summed over bag i, its entry pi(i) or i.
+
+    `index` is the letter i, and `kind` selects one of these three cases.
+    """
     if isinstance(kind, BagSum):
-        total = rf"\sum_{{x \in B_{index}}} {entry_of(leaf, INSTANCE, block)}"
+        total = rf"\sum_{{x \in B_{index}}} {entry_of(leaf, INSTANCE_INDEX, block)}"
         return rf"\frac{{1}}{{|B_{index}|}} {total}" if kind.mean else total
     if isinstance(kind, EntrySelection):
         return entry_of(leaf, rf"\pi({index})", block)
@@ -204,12 +209,12 @@ def _body(leaf: Leaf, kind: CoefficientKind, index: str, block: BlockNotation) -
     return entry_of(leaf, index, block)
 
 
-def _product(
+def _parameter_term(
     leaf: Leaf, product: Product, index: str, block: BlockNotation, is_scalar: bool, is_negated: bool
 ) -> LatexTerm:
-    """Return the term of L diag(e(p)) R leaf, where p are parameters and L, R are `product.left` and `product.right`.
+    """Return the term of L diag(e(p)) R leaf with parameters p, e = `product.scale`, L = `product.left`, R = `.right`.
 
-    It is printed elementwise, as a sum, or as a matrix A(p) if L or R is a general matrix.
+    The term is printed elementwise or as a sum if L and R permit, otherwise as a general matrix A(p) times the leaf.
     """
     left = classify(product.left, False, is_scalar, None)
     right = classify(product.right, not leaf.shape, False, leaf.bags)
@@ -226,11 +231,11 @@ def _product(
     constant = constant_of(product.scale, inner, block)
     parts = scale + ([constant] if constant else [])
     factor = join_terms(parts) if len(parts) == 1 else rf"\left({join_terms(parts)}\right)"
-    body = _body(leaf, right, inner, block)
+    body = _leaf_entry(leaf, right, inner, block)
     pieces = []
     value = 1.0
     for values, minus in ((left.values, is_negated), (right.values, False)):
-        number_part, name = _entry(values, "a" if block.name else "c", leaf_name(leaf), inner, block, minus)
+        number_part, name = _coefficient_entry(values, "a" if block.name else "c", leaf_name(leaf), inner, block, minus)
         value *= number_part
         pieces.append(name)
     if factor.startswith("-"):
@@ -240,31 +245,31 @@ def _product(
 
 
 def leaf_name(leaf: Leaf) -> str:
-    """Return the symbol after which coefficients of a leaf are named."""
+    """Return the LaTeX name of a leaf for the superscript of its coefficients."""
     if isinstance(leaf, (Variable, Parameter)):
         return variable_symbol(leaf.name)
     function = getattr(leaf, "function", None)
     if function is not None:
-        return symbol(function.name)
-    return upright(getattr(leaf, "word", "atom"))
+        return latex_name(function.name)
+    return upright_text(getattr(leaf, "word", "atom"))
 
 
 def variable_symbol(name: str) -> str:
-    """Return the symbol of a variable; the coefficients of a function over its dictionary are a^f."""
+    """Return the LaTeX symbol of a variable; `f.coefficients`, those of a function f over its dictionary, are a^f."""
     function, dot, rest = name.rpartition(".")
-    return f"a^{{{symbol(function)}}}" if dot and rest == "coefficients" else symbol(name)
+    return f"a^{{{latex_name(function)}}}" if dot and rest == "coefficients" else latex_name(name)
 
 
 def entry_of(leaf: Leaf, index: str, block: BlockNotation) -> str:
     """Return the LaTeX text of one entry of a leaf."""
     if isinstance(leaf, FunctionEvaluation):
-        point = INSTANCE if index == INSTANCE else f"x_{{{index}}}"
+        point = INSTANCE_INDEX if index == INSTANCE_INDEX else f"x_{{{index}}}"
         if isinstance(leaf.function.kernel, BagKernel):
             point = f"B_{{{index}}}"
-        return f"{symbol(leaf.function.name)}({point})"
+        return f"{latex_name(leaf.function.name)}({point})"
     if isinstance(leaf, Atom):
         return leaf.latex(index, _Notation(leaf, block))
-    name = variable_symbol(leaf.name) if isinstance(leaf, (Variable, Parameter)) else upright(leaf.describe())
+    name = variable_symbol(leaf.name) if isinstance(leaf, (Variable, Parameter)) else upright_text(leaf.describe())
     if not leaf.shape or not index:
         return name
     return f"{{{name}}}_{{{index}}}" if "^" in name else f"{name}_{{{index}}}"
@@ -276,12 +281,14 @@ class _Notation:
 
     atom: Atom
     block: BlockNotation
-    instance: str = INSTANCE
+    instance: str = INSTANCE_INDEX
 
     def argument(self, index: str) -> str:
         """Return one entry of the argument, or the symbol of the function if the argument is a function."""
         function = self.atom.function
-        return symbol(function.name) if function is not None else format_entry(self.atom.argument, index, self.block)
+        return (
+            latex_name(function.name) if function is not None else format_entry(self.atom.argument, index, self.block)
+        )
 
     def bracketed(self, index: str) -> str:
         """Return one entry of the argument, in brackets unless it is a single term."""
@@ -299,12 +306,12 @@ class _Notation:
 
     def number(self, value: float) -> str:
         """Return a number as text."""
-        return number(value)
+        return format_number(value)
 
     def numbers(self, values: Vector, letter: str, index: str) -> str:
         """Return one of several numbers: "" if all are 1, the number if all are equal, otherwise a symbol."""
-        value, factor = _entry(values, letter, "", index, self.block.without_name())
-        return " ".join(part for part in ("" if value == 1 else number(value), factor) if part)
+        value, factor = _coefficient_entry(values, letter, "", index, self.block.without_name())
+        return " ".join(part for part in ("" if value == 1 else format_number(value), factor) if part)
 
     def matrix(self, values: Weight, letter: str, row: str, column: str) -> str:
         """Return one entry of a matrix as a symbol with the indices `row` and `column`."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from milopt.compilation.standard_form import StandardForm
 
-OBJECTIVE = "obj"
+OBJECTIVE_NAME = "obj"
 """Name of the objective row, which no other row may have."""
 
 MAX_NAME_LENGTH = 255
@@ -37,7 +37,7 @@ def legal_name(name: str) -> str:
     """
     text = name.translate(_BRACKETS)
     if not text.isascii():
-        text = "".join(_ascii(character) for character in unicodedata.normalize("NFKD", text))
+        text = "".join(_to_ascii(character) for character in unicodedata.normalize("NFKD", text))
     text = _ILLEGAL.sub("_", text)
     if not text or _BAD_START.match(text) or _KEYWORD.fullmatch(text):
         text = "_" + text
@@ -45,7 +45,7 @@ def legal_name(name: str) -> str:
 
 
 def legal_names(names: Iterable[str], reserved: Iterable[str] = ()) -> list[str]:
-    """Return legal names in the same order, made unique and different from `reserved` by suffixes `_2`, `_3`, ..."""
+    """Return the legal names of `names`, made unique and different from `reserved` by suffixes `_2`, `_3`, ..."""
     taken = set(reserved)
     result = []
     for name in names:
@@ -67,10 +67,10 @@ def legal_columns(form: StandardForm) -> list[str]:
 
 def legal_rows(form: StandardForm) -> list[str]:
     """Return one legal name per row, different from the name of the objective."""
-    return legal_names(form.row_names(), reserved=(OBJECTIVE,))
+    return legal_names(form.row_names(), reserved=(OBJECTIVE_NAME,))
 
 
-def _ascii(character: str) -> str:
+def _to_ascii(character: str) -> str:
     """Return the ASCII replacement of a character: "" for an accent, the name of a Greek letter, or an underscore."""
     if character.isascii():
         return character

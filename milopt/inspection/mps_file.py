@@ -13,12 +13,12 @@ import scipy.sparse as sp
 
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
-from milopt.inspection.legal_names import OBJECTIVE, legal_columns, legal_name, legal_rows
-from milopt.inspection.preamble import check_no_cones, preamble
+from milopt.inspection.legal_names import OBJECTIVE_NAME, legal_columns, legal_name, legal_rows
+from milopt.inspection.preamble import check_no_cones, preamble_lines
 
 
 def write_mps(form: StandardForm) -> str:
-    """Return the form as free MPS text.
+    """Return the text of a free MPS file of the form.
 
     Raises
     ------
@@ -27,25 +27,25 @@ def write_mps(form: StandardForm) -> str:
     """
     check_no_cones(form, "MPS")
     names, labels = legal_columns(form), legal_rows(form)
-    lines = preamble(form, "*", columns=form.n, rows=form.m)
-    lines += [f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE}"]
+    lines = preamble_lines(form, "*", columns=form.n, rows=form.m)
+    lines += [f"NAME {legal_name(form.name)}", "OBJSENSE", " MIN", "ROWS", f" N {OBJECTIVE_NAME}"]
     for block in form.rows:
         letter = "E" if block.cone is ZERO else "G"
         lines.extend(f" {letter} {label}" for label in labels[block.start : block.stop])
     lines.append("COLUMNS")
-    lines.extend(_columns(form, names, labels))
+    lines.extend(_column_lines(form, names, labels))
     lines.append("RHS")
     if form.constant:
-        lines.append(f" RHS {OBJECTIVE} {-form.constant!r}")
+        lines.append(f" RHS {OBJECTIVE_NAME} {-form.constant!r}")
     lines.extend(f" RHS {labels[i]} {-float(form.g[i])!r}" for i in np.flatnonzero(form.g))
     lines.append("BOUNDS")
-    lines.extend(_bounds(form, names))
-    lines.extend(_quadratic(form, names))
+    lines.extend(_bound_lines(form, names))
+    lines.extend(_quadratic_lines(form, names))
     lines.append("ENDATA\n")
     return "\n".join(lines)
 
 
-def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
+def _column_lines(form: StandardForm, names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the section COLUMNS: markers around integer columns, then costs and entries per column."""
     matrix = sp.csc_array(form.F, copy=True)
     matrix.sum_duplicates()
@@ -61,14 +61,14 @@ def _columns(form: StandardForm, names: Sequence[str], labels: Sequence[str]) ->
         first, last = starts[j], starts[j + 1]
         # An empty column must occur once, otherwise readers ignore it.
         if costs[j] or first == last:
-            yield f" {name} {OBJECTIVE} {costs[j]!r}"
+            yield f" {name} {OBJECTIVE_NAME} {costs[j]!r}"
         for k in range(first, last):
             yield f" {name} {labels[rows[k]]} {values[k]!r}"
     if inside:
         yield f" MARKER{markers + 1} 'MARKER' 'INTEND'"
 
 
-def _bounds(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+def _bound_lines(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the section BOUNDS."""
     for name, low, high in zip(names, form.lower.tolist(), form.upper.tolist(), strict=True):
         if low == high:
@@ -80,7 +80,7 @@ def _bounds(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
             yield f" PL BND {name}" if high == np.inf else f" UP BND {name} {high!r}"
 
 
-def _quadratic(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
+def _quadratic_lines(form: StandardForm, names: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the section QUADOBJ (the lower triangle of P), if the objective is quadratic."""
     if form.P.is_zero:
         return

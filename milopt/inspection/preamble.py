@@ -6,18 +6,18 @@ from milopt.compilation.standard_form import StandardForm
 from milopt.errors import UnsupportedError
 
 
-def preamble(form: StandardForm, mark: str, *, columns: int, rows: int) -> list[str]:
+def preamble_lines(form: StandardForm, mark: str, *, columns: int, rows: int) -> list[str]:
     """Return comment lines that start with `mark`: name, numbers of columns and rows, and notes of the program."""
-    name = one_line(form.name) or "program"
+    name = as_one_line(form.name) or "program"
     lines = [f"{mark} {name}: {columns} columns, {rows} rows"]
     if form.maximize:
         lines.append(f"{mark} declared as a maximisation: this file minimises the negative of its objective")
-    lines += [f"{mark} {one_line(note) if note.strip() == note else note}" for note in form.notes]
+    lines += [f"{mark} {as_one_line(note) if note.strip() == note else note}" for note in form.notes]
     return lines
 
 
 def check_no_cones(form: StandardForm, format_name: str) -> None:
-    """Raise an error if rows lie in cones that are not polyhedral, which LP and MPS files do not support."""
+    """Raise an error if rows lie in cones that are not polyhedral; `format_name` is the format, LP or MPS."""
     for block in form.conic:
         raise UnsupportedError(
             f"{format_name} files only support linear rows, and {block.name!r} has {block.cone.display_name}s; "
@@ -25,6 +25,6 @@ def check_no_cones(form: StandardForm, format_name: str) -> None:
         )
 
 
-def one_line(text: str) -> str:
+def as_one_line(text: str) -> str:
     """Return the text with each run of white space replaced by one blank, for use in a comment line."""
     return " ".join(text.split())

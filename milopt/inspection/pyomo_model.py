@@ -1,4 +1,4 @@
-"""Conversion of a flat program to a Pyomo model that keeps the names of its blocks.
+"""Conversion of a program in standard form to a Pyomo model that keeps the names of the form's blocks.
 
 There is one indexed `Var` per column block, one indexed `Constraint` per row block, the objective `1/2 x'Px + q'x + c`,
 and a `dual` suffix unless a column is integer. Pyomo stores every term as a Python object, so expressions are built
@@ -21,14 +21,14 @@ from milopt.inspection.legal_names import legal_names
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
-RESERVED = ("objective", "dual", "slack", "rc")
-"""Names of components that blocks must not have."""
+RESERVED_NAMES = ("objective", "dual", "slack", "rc")
+"""Names of components of the model that the components of blocks must not have."""
 
 
 def to_pyomo(form: StandardForm) -> ConcreteModel:
-    """Convert a flat program to a Pyomo model.
+    """Convert a program in standard form to a Pyomo model.
 
-    Components have the names of their blocks, if Pyomo accepts these; a variable and a constraint with the same name
+    A component has the name of its block, if Pyomo accepts this name; a variable and a constraint with the same name
     become `name` and `name_2`. `column_components` and `row_components` return the components in the order of the form.
 
     Raises
@@ -56,16 +56,18 @@ def to_pyomo(form: StandardForm) -> ConcreteModel:
     for row, name in zip(form.rows, names[len(form.columns) :], strict=True):
         constraint = pyo.Constraint(range(row.size))
         model.add_component(name, constraint)
-        _fill(constraint, matrix[row.start : row.stop], 0.0 - form.g[row.start : row.stop], row.cone, columns)
-    model.add_component("objective", pyo.Objective(expr=_objective(form, columns), sense=pyo.minimize))
+        _add_rows(constraint, matrix[row.start : row.stop], 0.0 - form.g[row.start : row.stop], row.cone, columns)
+    model.add_component("objective", pyo.Objective(expr=_objective_expression(form, columns), sense=pyo.minimize))
     if not form.integer.any():
         model.add_component("dual", pyo.Suffix(direction=pyo.Suffix.IMPORT))
     return model
 
 
 def component_names(form: StandardForm) -> list[str]:
-    """Return the names of the model's components: those of the column blocks, then those of the row blocks."""
-    return legal_names([block.name for block in form.columns] + [block.name for block in form.rows], reserved=RESERVED)
+    """Return the names of the components of the column blocks, then of the row blocks."""
+    return legal_names(
+        [block.name for block in form.columns] + [block.name for block in form.rows], reserved=RESERVED_NAMES
+    )
 
 
 def column_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
@@ -81,7 +83,7 @@ def row_components(form: StandardForm, model: ConcreteModel) -> list[Any]:
 
 
 def _set_domains(form: StandardForm, columns: list[Any]) -> None:
-    """Set the bounds of the Pyomo variables `columns`, and the domain of the integer ones."""
+    """Set the bounds of the Pyomo variables `columns`, and the domain of those that are integer."""
     import pyomo.environ as pyo
 
     for variable, low, high, integer in zip(
@@ -93,7 +95,7 @@ def _set_domains(form: StandardForm, columns: list[Any]) -> None:
             variable.domain = pyo.Integers
 
 
-def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, columns: list[Any]) -> None:
+def _add_rows(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, columns: list[Any]) -> None:
     """Add `F_i x >= right_i` (`=` if `cone` is ZERO) for every row F_i of `matrix` to the indexed `constraint`."""
     from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -107,7 +109,7 @@ def _fill(constraint: Any, matrix: sp.csr_array, right: Vector, cone: Cone, colu
         constraint.add(i, (bound, body, bound if cone is ZERO else None))
 
 
-def _objective(form: StandardForm, columns: list[Any]) -> Any:
+def _objective_expression(form: StandardForm, columns: list[Any]) -> Any:
     """Return the objective as a Pyomo expression."""
     from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression, ProductExpression, SumExpression
 

@@ -11,7 +11,7 @@ from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 
 WIDE_RATIO = 1e6
-"""Ratio of the largest to the smallest coefficient above which solvers lose digits and a warning is given."""
+"""Ratio of the largest to the smallest coefficient above which a warning is given, because solvers lose digits."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Range:
 
     Attributes
     ----------
-    what : str
+    kind : str
         Kind of coefficients, such as "the matrix".
     smallest, largest : float
         Extreme absolute values.
     """
 
-    what: str
+    kind: str
     smallest: float
     largest: float
 
@@ -37,34 +37,34 @@ class Range:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the ratio exceeds `WIDE_RATIO`."""
+        """True if the ratio exceeds `WIDE_RATIO`."""
         return self.ratio > WIDE_RATIO
 
     def warning(self) -> str:
-        """Return a sentence that recommends rescaling."""
+        """Return a sentence that states the range and recommends rescaling."""
         return (
-            f"The coefficients of {self.what} range from {self.smallest:.3g} to {self.largest:.3g}, a factor of "
+            f"The coefficients of {self.kind} range from {self.smallest:.3g} to {self.largest:.3g}, a factor of "
             f"{self.ratio:.1e}: rescale the data or the units to come below {WIDE_RATIO:.0e}."
         )
 
 
-def ranges(form: EvaluationForm) -> tuple[Range, ...]:
-    """Return the ranges of matrix, evaluations, objective, offsets and bounds, without those that are all zero."""
+def coefficient_ranges(form: EvaluationForm) -> tuple[Range, ...]:
+    """Return the ranges of matrix, evaluations, objective, offsets and bounds, except for kinds that are all zero."""
     rows, o = form.rows, form.objective
     squares = [square.weight.ravel() for square in o.squares]
     candidates = [
-        _range("the matrix", [rows.A.data]),
-        *(_range(f"{s.function.name} in the rows", [e.data]) for s, e in zip(form.spaces, rows.E, strict=True)),
-        _range("the linear objective", [o.q, *o.p]),
-        _range("the quadratic objective", [np.array(o.ridge, dtype=float), *squares]),
-        _range("the offsets", [rows.g]),
-        _range("the bounds", [form.lower, form.upper]),
+        _measure_range("the matrix", [rows.A.data]),
+        *(_measure_range(f"{s.function.name} in the rows", [e.data]) for s, e in zip(form.spaces, rows.E, strict=True)),
+        _measure_range("the linear objective", [o.q, *o.p]),
+        _measure_range("the quadratic objective", [np.array(o.ridge, dtype=float), *squares]),
+        _measure_range("the offsets", [rows.g]),
+        _measure_range("the bounds", [form.lower, form.upper]),
     ]
     return tuple(entry for entry in candidates if entry is not None)
 
 
-def _range(what: str, parts: Iterable[Vector]) -> Range | None:
-    """Return the range of the absolute values of all nonzero finite values, or None if there are none."""
+def _measure_range(kind: str, parts: Iterable[Vector]) -> Range | None:
+    """Return the range of the absolute values of all nonzero finite values in `parts`, or None if there are none."""
     size = np.abs(np.concatenate([np.ravel(part) for part in parts]))
     used = size[np.isfinite(size) & (size > 0)]
-    return Range(what, float(used.min()), float(used.max())) if used.size else None
+    return Range(kind, float(used.min()), float(used.max())) if used.size else None

@@ -1,4 +1,4 @@
-"""Plot of the sparsity pattern of a flat program: P (if nonzero) above F, divided at the named blocks."""
+"""Plot of the sparsity pattern of a program in standard form: P (if nonzero) above F, with lines between the blocks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ MAX_CELLS = 600
 FIGURE_INCHES = 7.0
 """Width of the figure in inches."""
 MIN_NAME_DISTANCE = 0.025
-"""Minimum distance between names, as a fraction of the axis. Of two closer blocks, the smaller has no name."""
+"""Minimum distance between the names of blocks, as a fraction of the axis. Of two closer names, one is omitted."""
 ROTATION_DISTANCE = 0.15
-"""Distance between names of columns, as a fraction of the axis, below which the names are rotated."""
+"""Distance between the names of column blocks, as a fraction of the axis, below which the names are rotated."""
 
 
 def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
-    """Draw the sparsity pattern of [P; F], the quadratic objective (if nonzero) above the rows.
+    """Draw the sparsity pattern of [P; F]: the quadratic objective P (if nonzero) above the matrix F of the rows.
 
     Parameters
     ----------
     form : StandardForm
-        Flat program.
+        Program in standard form.
     target : str, path-like or matplotlib Axes
         File (its ending selects the format) or Axes to draw into.
 
@@ -47,30 +47,30 @@ def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
     if not isinstance(target, str | PathLike):
         _draw(form, target)
         return target
-    check_picture(target)
+    check_image_file(target)
     from matplotlib.figure import Figure
 
     # Create the figure without pyplot, which has global state and may need a display.
-    figure = Figure(figsize=(FIGURE_INCHES, FIGURE_INCHES * _aspect(form)), layout="constrained")
+    figure = Figure(figsize=(FIGURE_INCHES, FIGURE_INCHES * _aspect_ratio(form)), layout="constrained")
     axes = figure.add_subplot()
     _draw(form, axes)
     write_atomically(target, lambda path: figure.savefig(path, dpi=150))
     return axes
 
 
-def check_picture(path: str | PathLike[str]) -> None:
+def check_image_file(path: str | PathLike[str]) -> None:
     """Raise an error if matplotlib is missing or the ending of the file is not a supported image format."""
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
         raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
-    # PGF needs a LaTeX installation.
+    # The format PGF is excluded, because it needs a LaTeX installation.
     known = sorted(Figure().canvas.get_supported_filetypes().keys() - {"pgf"})
     if Path(path).suffix.lower().removeprefix(".") not in known:
         raise ParameterError(f"{path} does not end like an image file: use one of .{', .'.join(known)}.")
 
 
-def _aspect(form: StandardForm) -> float:
+def _aspect_ratio(form: StandardForm) -> float:
     """Return the ratio of height to width of the figure: that of the pattern, clipped to [0.45, 1.6]."""
     height = form.m + (0 if form.P.is_zero else form.n)
     return float(np.clip(height / max(form.n, 1), 0.45, 1.6))
@@ -82,7 +82,7 @@ def _draw(form: StandardForm, axes: Axes) -> None:
     pattern = sp.coo_array(sp.vstack([form.P.sparse, form.F])) if head else sp.coo_array(form.F)
     height, width = head + form.m, form.n
     # The square root makes nearly empty cells visible, and vmin < 0 keeps all nonempty cells from being white.
-    shade = np.sqrt(_density(pattern))
+    shade = np.sqrt(_cell_densities(pattern))
     extent = (-0.5, width - 0.5, height - 0.5, -0.5)
     shown = np.ma.masked_equal(shade, 0)
     axes.imshow(shown, extent=extent, aspect="auto", interpolation="nearest", cmap="Blues", vmin=-0.4, vmax=1.2)
@@ -94,8 +94,8 @@ def _draw(form: StandardForm, axes: Axes) -> None:
     for _, start, _ in rows[1:]:
         bold = head > 0 and start == head
         axes.axhline(start - 0.5, color="0.1" if bold else "0.6", linewidth=1.4 if bold else 0.6)
-    _label(axes.yaxis, rows, height)
-    middles = _label(axes.xaxis, columns, width)
+    _label_blocks(axes.yaxis, rows, height)
+    middles = _label_blocks(axes.xaxis, columns, width)
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize=8)
     if (np.diff(middles) < ROTATION_DISTANCE * width).any():
@@ -104,7 +104,7 @@ def _draw(form: StandardForm, axes: Axes) -> None:
     axes.set_xlabel(f"{title}, P has {form.P.sparse.nnz}" if head else title)
 
 
-def _density(pattern: sp.coo_array) -> Matrix:
+def _cell_densities(pattern: sp.coo_array) -> Matrix:
     """Return the fraction of nonzeros in each cell of a grid of at most `MAX_CELLS` x `MAX_CELLS` cells."""
     height, width = (max(1, side) for side in pattern.shape)
     high, wide = min(height, MAX_CELLS), min(width, MAX_CELLS)
@@ -117,11 +117,11 @@ def _density(pattern: sp.coo_array) -> Matrix:
     return np.asarray(counts / size, dtype=np.float64)
 
 
-def _label(axis: Axis, blocks: list[tuple[str, int, int]], length: int) -> list[float]:
-    """Write the names of blocks (name, start, stop) along an axis, each at the middle of its range.
+def _label_blocks(axis: Axis, blocks: list[tuple[str, int, int]], length: int) -> list[float]:
+    """Write the names of blocks (name, start, stop) along an axis, each at the middle of its block.
 
-    A block has no name if that of a larger block is too close (`MIN_NAME_DISTANCE`). Returns the middles of the named
-    blocks.
+    A name is omitted if it is too close (`MIN_NAME_DISTANCE`) to the name of a larger block. Return the middles of the
+    blocks whose names were written.
     """
     named: dict[float, str] = {}
     for name, start, stop in sorted(blocks, key=lambda block: block[1] - block[2]):

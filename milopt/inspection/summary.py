@@ -1,7 +1,8 @@
 """Summary of a program: blocks, sides of its atoms, sizes, coefficient ranges and warnings.
 
-All information comes from the declaration and the evaluation form (of a DC program: at bag means), so that no full Gram
-matrix is computed. The coefficient ranges are those of variables and of evaluations f(x), not of coordinates.
+All information comes from the declaration and the evaluation form, so that no full Gram matrix is computed. The maxima
+of a DC program are replaced by bag means for this purpose. The coefficient ranges are those of variables and of
+evaluations f(x) of functions, not of the coordinates that solvers get for the functions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from milopt.declaration.programs.expression import describe_terms
 from milopt.declaration.programs.program import Program
 from milopt.errors import MiloptError
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
-from milopt.inspection.ranges import Range, ranges
+from milopt.inspection.ranges import Range, coefficient_ranges
 from milopt.table import Table
 
 
@@ -75,21 +76,21 @@ def summarise(program: Program) -> Summary:
     warnings: list[str] = []
     try:
         tables.append(atom_table(program))
-        word = _kind_words(program)
+        word = _describe_kind(program)
     except MiloptError as error:
         word = "kind unknown"
         warnings.append(str(error))
     if low.form is not None:
-        coefficient_ranges = ranges(low.form)
-        tables += [size_table(low.form), range_table(coefficient_ranges)]
-        warnings += [entry.warning() for entry in coefficient_ranges if entry.is_wide]
+        ranges = coefficient_ranges(low.form)
+        tables += [size_table(low.form), range_table(ranges)]
+        warnings += [entry.warning() for entry in ranges if entry.is_wide]
     elif low.reason not in warnings:
         warnings.append(f"Sizes and ranges are not available: {low.reason.rstrip('.')}.")
     curvature = nonconvexity_reason(judge_program_convexity(program))
     if curvature:
         warnings.append(curvature)
     verb = "maximise" if program.maximizes else "minimise"
-    headline = f"{program.name}: {word}, {verb} {_objective_words(program)}"
+    headline = f"{program.name}: {word}, {verb} {_describe_objective(program)}"
     return Summary(headline, tuple(table for table in tables if table.rows), tuple(warnings))
 
 
@@ -110,20 +111,20 @@ def size_table(form: EvaluationForm) -> Table:
             rows.append((f"{cone.name} rows", str(sum(block.count for block in blocks)), ""))
         elif blocks:
             count = sum(block.cone_sizes.size for block in blocks)
-            sizes = ", ".join(f"{b.name} {_cone_sizes(b)}{_and_function(form, b.space)}" for b in blocks)
+            sizes = ", ".join(f"{b.name} {_format_cone_sizes(b)}{_function_suffix(form, b.space)}" for b in blocks)
             rows.append((f"{cone.display_name}s", str(count), f"rows each: {sizes}"))
     return Table("sizes", ("what", "count", "remark"), tuple(rows), frozenset({"count"}))
 
 
 def range_table(entries: tuple[Range, ...]) -> Table:
     """Return the table of coefficient ranges."""
-    rows = tuple((r.what, f"{r.smallest:.3g}", f"{r.largest:.3g}", f"{r.ratio:.1e}") for r in entries)
+    rows = tuple((r.kind, f"{r.smallest:.3g}", f"{r.largest:.3g}", f"{r.ratio:.1e}") for r in entries)
     return Table(
         "coefficients", ("of", "smallest", "largest", "ratio"), rows, frozenset({"smallest", "largest", "ratio"})
     )
 
 
-def _cone_sizes(block: LoweredBlock) -> str:
+def _format_cone_sizes(block: LoweredBlock) -> str:
     """Return the number of rows per cone: "4", "5 x 3" for five cones of 3 rows, or "5 x 2 to 9"."""
     sizes = block.cone_sizes
     each = str(sizes.min(initial=block.count))
@@ -132,17 +133,17 @@ def _cone_sizes(block: LoweredBlock) -> str:
     return each if sizes.size <= 1 else f"{sizes.size} x {each}"
 
 
-def _and_function(form: EvaluationForm, space: int | None) -> str:
+def _function_suffix(form: EvaluationForm, space: int | None) -> str:
     """Return " and f" for the function f whose norm belongs to the cone, or "" if there is none (`space` is None)."""
     return "" if space is None else f" and {form.spaces[space].function.name}"
 
 
-def _objective_words(program: Program) -> str:
+def _describe_objective(program: Program) -> str:
     """Describe the terms of the objective that may be nonzero."""
     return describe_terms(term for term in program.objective.terms if may_be_nonzero(term[1]))
 
 
-def _kind_words(program: Program) -> str:
+def _describe_kind(program: Program) -> str:
     """Return the kind of the program as text; for a DC program, with the kind of its convex steps."""
     word = program_kind(program)
     return f"DC (each convex step is of kind {convex_step_kind(program)})" if word == "DC" else word

@@ -23,14 +23,14 @@ def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]
     for side in atom_sides(program):
         if side.witness.size:
             place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
-            what = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
-            lines.append(f"one convex step of a DC program: {what}, on their concave side,")
+            maxima = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
+            lines.append(f"one convex step of a DC program: {maxima}, on their concave side,")
             if isinstance(side.atom, SelectionAtom):
-                lines += _places(side.atom, side.witness, chosen.get(side.atom))
+                lines += _list_witnesses(side.atom, side.witness, chosen.get(side.atom))
     return tuple(lines)
 
 
-def _places(atom: SelectionAtom, bags: Index, witness: StandIn | None) -> list[str]:
+def _list_witnesses(atom: SelectionAtom, bags: Index, witness: StandIn | None) -> list[str]:
     """Return lines that list the witness of each of the `bags`, or say that bag means are used if `witness` is None."""
     if witness is None:
         return ["are taken at the mean of each bag"]

@@ -1,7 +1,7 @@
 """Declaration of the columns of a file as two variable blocks, one continuous and one integer.
 
-A block of variables is faster than one variable per column. `program.labels` has the names of the columns, so that
-`result.values["name"]` is the value of a single column.
+One block of variables is faster than many single variables. `program.labels` has the names of the columns in the file,
+so that `result.values["name"]` is the value of a single column.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from milopt.declaration.programs.expression import Constraint, Expression, as_ex
 from milopt.declaration.programs.program import Program
 
 CONTINUOUS, INTEGER = "continuous", "integer"
-"""Names of the variable blocks."""
+"""Names of the two variable blocks."""
 
 
 class FileColumns:
-    """Columns of a file, declared as (at most) two variable blocks of a program; `labels`: names of the columns."""
+    """Columns of a file, declared as one or two variable blocks of a program.
+
+    `labels` are the names of the columns in the file, or None if the file has no names.
+    """
 
     def __init__(
         self, program: Program, lower: Vector, upper: Vector, integer: Mask, labels: Sequence[str] | None = None
@@ -57,15 +60,16 @@ class FileColumns:
         return total
 
     def select(self, places: Index) -> Expression:
-        """Return the columns with the indices `places` as a vector expression."""
+        """Return the vector expression x[places], where x are all columns in the order of the file."""
         size = sum(block.size for block, _ in self._blocks)
         entries = (np.ones(places.size), (np.arange(places.size), places))
         return self.times(sp.csr_array(entries, shape=(places.size, size)))
 
     def subject_to(self, constraint: Constraint, wanted: str, labels: Sequence[str] | None = None) -> None:
-        """Add a block of rows under the name `wanted`, with underscores appended if it is one of its row `labels`.
+        """Add a constraint block with the name `wanted`, with underscores appended if a row of the block has this name.
 
-        Only the given `labels` are checked, not the names of other rows. They are stored in `program.labels`.
+        `labels` are the names of the rows of the block in the file, and are stored in `program.labels`. The names of
+        other rows are not checked.
         """
         name = _unused_name(wanted, labels or ())
         self._program.subject_to(constraint, name)

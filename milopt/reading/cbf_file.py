@@ -22,12 +22,12 @@ from milopt.reading.flat_model import Entries
 
 LATEST_VERSION = 4
 """Latest supported version of the format."""
-LARGEST_COUNT = 1 << 27
-"""Maximum number of columns and of rows, which must fit into memory."""
-CONES = ("F", "L=", "L+", "L-", "Q", "QR", "EXP")
-"""Codes of the supported cones."""
+MAX_COUNT = 1 << 27
+"""Maximum number of columns, and of rows, in a file; more would not fit into memory."""
+SUPPORTED_CONES = ("F", "L=", "L+", "L-", "Q", "QR", "EXP")
+"""Codes of the supported cones in CBF files."""
 SENSES = {"MIN": False, "MAX": True}
-"""Values of OBJSENSE, and whether they mean maximisation."""
+"""Values of the section OBJSENSE; True means maximisation."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,10 @@ class ConeRun:
 
 @dataclass(frozen=True)
 class CbfModel:
-    """Content of a CBF file: min or max cost'x + constant s.t. A x + b in row_cones, x in column_cones."""
+    """Content of a CBF file: min or max cost'x + constant s.t. A x + b in row_cones, x in column_cones.
+
+    `integer` is True for the columns with integer values.
+    """
 
     name: str
     maximizes: bool
@@ -56,7 +59,7 @@ class CbfModel:
 
 def read_cbf(path: Path) -> CbfModel:
     """Parse a CBF file."""
-    return _CbfReader(path).model()
+    return _CbfReader(path).parse()
 
 
 class _CbfReader:
@@ -74,7 +77,7 @@ class _CbfReader:
         self._integer: set[int] = set()
         self._cost, self._A, self._b = Entries(), Entries(), Entries()
 
-    def model(self) -> CbfModel:
+    def parse(self) -> CbfModel:
         """Parse the file, and return its content."""
         seen: set[str] = set()
         for words in self._lines:
@@ -108,7 +111,7 @@ class _CbfReader:
             raise self._error("the section ACOORD comes before VAR or CON")
         match title:
             case "VER":
-                version = self._integer_at_most(self._next_line(1)[0], LATEST_VERSION)
+                version = self._parse_integer_at_most(self._next_line(1)[0], LATEST_VERSION)
                 if version < 1:
                     raise self._error(f"version {version} of the format is not supported")
             case "OBJSENSE":
@@ -139,18 +142,20 @@ class _CbfReader:
                 raise self._error(f"milopt does not support the section {quote(title)}")
 
     def _parse_cones(self) -> tuple[int, tuple[ConeRun, ...]]:
-        """Parse the list of cones of VAR or CON, and return the number of columns or rows, and the cones."""
+        """Parse the cones of the section VAR or CON; return (number of columns or rows, cones)."""
         total_text, count_text = self._next_line(2)
         total, count = (
-            self._integer_at_most(total_text, LARGEST_COUNT),
-            self._integer_at_most(count_text, LARGEST_COUNT),
+            self._parse_integer_at_most(total_text, MAX_COUNT),
+            self._parse_integer_at_most(count_text, MAX_COUNT),
         )
         runs, start = [], 0
         for _ in range(count):
             code, size_text = self._next_line(2)
-            size = self._integer_at_most(size_text, LARGEST_COUNT)
-            if code not in CONES:
-                raise self._error(f"milopt does not support the cone {quote(code)}; it supports {', '.join(CONES)}")
+            size = self._parse_integer_at_most(size_text, MAX_COUNT)
+            if code not in SUPPORTED_CONES:
+                raise self._error(
+                    f"milopt does not support the cone {quote(code)}; it supports {', '.join(SUPPORTED_CONES)}"
+                )
             if (code == "EXP" and size != 3) or (code == "QR" and size < 2) or size < 1:
                 raise self._error(f"a cone {code} cannot have {size} entries")
             runs.append(ConeRun(code, start, start + size))
@@ -162,7 +167,7 @@ class _CbfReader:
     # -- lines and numbers -------------------------------------------------------------------------------------
 
     def _next_line(self, count: int) -> list[str]:
-        """Return the words of the next line, or raise an error if there are not exactly `count` words."""
+        """Return the words of the next line, or raise an error if the line does not have exactly `count` words."""
         words = next(self._lines, None)
         if words is None:
             raise self._error("the file ends in the middle of a section")
@@ -171,11 +176,11 @@ class _CbfReader:
         return words
 
     def _counted_lines(self, width: int) -> Iterator[list[str]]:
-        """Yield the lines (of `width` words) of a section whose first line is the number of these lines."""
-        for _ in range(self._integer_at_most(self._next_line(1)[0], LARGEST_COUNT)):
+        """Yield the lines of a section, each with `width` words, after the first line, which is their number."""
+        for _ in range(self._parse_integer_at_most(self._next_line(1)[0], MAX_COUNT)):
             yield self._next_line(width)
 
-    def _integer_at_most(self, text: str, most: int) -> int:
+    def _parse_integer_at_most(self, text: str, most: int) -> int:
         """Return the text as an integer, or raise an error if it is not an integer from 0 to `most`."""
         if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) > most:
             raise self._error(f"{quote(text)} is not a whole number of at most {most}")
@@ -185,7 +190,7 @@ class _CbfReader:
         """Return the text as an index, or raise an error if it is not an integer from 0 to count - 1."""
         if count == 0:
             raise self._error(f"the index {quote(text)} is out of range: there are no entries")
-        return self._integer_at_most(text, count - 1)
+        return self._parse_integer_at_most(text, count - 1)
 
     def _parse_number(self, text: str) -> float:
         """Return the text as a number, or raise an error if it is not a finite number."""

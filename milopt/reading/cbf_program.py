@@ -4,7 +4,7 @@ Linear cones become bounds and the row blocks `equal`, `at_least` and `at_most`.
 
     Q    t >= ||v||                             group_norms(v) <= t
     QR   2 a b >= ||v||^2, a >= 0, b >= 0       group_norms((a - b) / sqrt(2), v) <= (a + b) / sqrt(2)
-    EXP  t >= s exp(r / s), s > 0 a number      exp(r / s) <= t / s
+    EXP  t >= s exp(r / s), s a constant > 0    exp(r / s) <= t / s
          t >= s exp(r / s), s >= 0              relative_entropy(s, t) <= -r
 """
 
@@ -51,12 +51,15 @@ def declare_cbf(model: CbfModel, path: Path) -> Program:
 
 
 def _shift_cones(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
-    """Return the cones with their positions increased by `by`: column cones become cones of rows after the last row."""
+    """Return the cones with start and stop increased by `by`.
+
+    This turns cones of columns into cones of rows: the identity matrix is appended to A after its last row.
+    """
     return [ConeRun(run.code, run.start + by, run.stop + by) for run in runs]
 
 
 def _declare_linear(model: CbfModel, columns: FileColumns) -> None:
-    """Declare the rows in linear cones as the blocks `equal`, `at_least` and `at_most`."""
+    """Declare the rows in the cones L=, L+ and L- as the blocks `equal`, `at_least` and `at_most`."""
     for code, wanted in (("L=", "equal"), ("L+", "at_least"), ("L-", "at_most")):
         ranges = [np.arange(run.start, run.stop) for run in model.row_cones if run.code == code]
         if not ranges:
@@ -68,9 +71,9 @@ def _declare_linear(model: CbfModel, columns: FileColumns) -> None:
 
 
 def _declare_conic(columns: FileColumns, A: sp.csr_array, b: Vector, runs: list[ConeRun]) -> None:
-    """Declare the rows A x + b in cones that are not linear; all second-order cones (Q and QR) form one block.
+    """Declare the rows A x + b in the cones Q, QR and EXP; all cones Q and QR form the block `second_order`.
 
-    A cone Q with a single row t only means t >= 0; these rows form the block `second_order_signs`.
+    A cone Q with a single row t only means t >= 0; such rows form the block `second_order_signs`.
     """
     heads, tails, sizes, signs = [], [], [], []
     for run in runs:
@@ -96,7 +99,7 @@ def _declare_conic(columns: FileColumns, A: sp.csr_array, b: Vector, runs: list[
 def _second_order_map(run: ConeRun) -> sp.csr_array:
     """Return the matrix that maps a cone Q or QR to the second-order cone.
 
-    It is the identity for Q; for QR it maps the first two rows (a, b) to (a + b, a - b) / sqrt(2).
+    The matrix is the identity for Q. For QR, it maps the first two rows (a, b) to (a + b, a - b) / sqrt(2).
     """
     size = run.stop - run.start
     if run.code == "Q":
@@ -106,9 +109,9 @@ def _second_order_map(run: ConeRun) -> sp.csr_array:
 
 
 def _declare_exponential(columns: FileColumns, A: sp.csr_array, b: Vector, starts: Index) -> None:
-    """Declare rows (t, s, r) in exponential cones: those with a constant s > 0 as one block, the others one by one.
+    """Declare the exponential cones (t, s, r): those with a constant s > 0 as one block, the others one by one.
 
-    `starts` are the indices of the rows t.
+    t, s and r are three consecutive rows; `starts` are the indices of the rows t.
     """
     is_number = (np.diff(A.indptr)[starts + 1] == 0) & (b[starts + 1] > 0)
     some = starts[is_number]

@@ -9,15 +9,16 @@ import scipy.sparse as sp
 
 from milopt.arrays import Mask, Vector
 
-INFINITE = 1e20
-"""Bounds and row sides with at least this absolute value count as infinite, as in all readers of these formats."""
+INFINITY_THRESHOLD = 1e20
+"""Absolute value from which bounds and sides of rows count as infinite, as in all readers of these formats."""
 
 
 @dataclass(frozen=True)
 class FlatModel:
     """Numbers and names of an MPS or LP file: min or max 1/2 x'Px + cost'x + constant, row_lower <= A x <= row_upper.
 
-    P is symmetric, with both triangles. `columns` and `rows` are names; `remarks` are sentences about ambiguities.
+    P is symmetric, with both triangles stored. `lower` and `upper` are the bounds of the columns x. `columns` and
+    `rows` are the names of the columns and rows; `remarks` are sentences about ambiguities of the file.
     """
 
     name: str
@@ -58,9 +59,9 @@ class Entries:
         return matrix
 
 
-def with_infinities(bounds: list[float]) -> Vector:
-    """Return bounds as an array, with +-infinity in place of numbers whose absolute value is at least `INFINITE`."""
+def replace_infinite_bounds(bounds: list[float]) -> Vector:
+    """Return bounds as an array, with +-infinity in place of numbers of absolute value `INFINITY_THRESHOLD` or more."""
     array = np.array(bounds, dtype=float)
-    array[array >= INFINITE] = np.inf
-    array[array <= -INFINITE] = -np.inf
+    array[array >= INFINITY_THRESHOLD] = np.inf
+    array[array <= -INFINITY_THRESHOLD] = -np.inf
     return array

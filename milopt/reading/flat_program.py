@@ -1,8 +1,9 @@
 """Declaration of the program of an MPS or LP file.
 
-Rows become the blocks `equal`, `at_least` and `at_most`; a range is one row in each of the last two. The names of the
-file are in `program.labels`. A semicontinuous column x, which is 0 or in [l, u], gets a binary variable b with
-l b <= x <= u b. Contradictory bounds become rows, so that a solver proves that the program is infeasible.
+Rows become the blocks `equal`, `at_least` and `at_most`; a range (a row with two sides) becomes one row of `at_least`
+and one of `at_most`. The names of the file are in `program.labels`. A semicontinuous column x, which is 0 or in [l, u],
+gets a binary variable b with l b <= x <= u b. Contradictory bounds of a column become rows, so that a solver proves
+that the program is infeasible.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from milopt.declaration.programs.program import Program
 from milopt.reading.blocks import FileColumns
 from milopt.reading.flat_model import FlatModel
 
-UPPER = ".upper"
-"""Suffix of the name that a range (a row with two sides) has in the block `at_most`."""
-LARGEST_COMPONENT = 5000
-"""Maximum number of columns in a connected component of P, because its block of P becomes dense."""
-GROUPED_COLUMNS = 300
-"""Approximate number of columns in one quadratic form; small connected components of P are grouped up to it."""
+UPPER_SUFFIX = ".upper"
+"""Suffix of the name of a range (a row with two sides) in the block `at_most`; in `at_least` it has its own name."""
+MAX_COMPONENT_COLUMNS = 5000
+"""Maximum number of columns in a connected component of P, because the block of P of a component becomes dense."""
+TARGET_GROUP_COLUMNS = 300
+"""Approximate number of columns in one quadratic form, up to which small connected components of P are put together."""
 
 
 def declare_flat(model: FlatModel, path: Path) -> Program:
     """Declare the program of an MPS or LP file; `path` is used in error messages."""
-    _check(model, path)
+    _check_bounds(model, path)
     program = Program(model.name or "program")
     semicontinuous = model.semicontinuous
     lower = np.where(semicontinuous, np.minimum(model.lower, 0.0), model.lower)
@@ -46,14 +47,14 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
         model.columns,
     )
     constant = as_expression(model.constant)
-    objective = columns.cost(model.cost) + _quadratic(model, columns, path) + constant
+    objective = columns.cost(model.cost) + _quadratic_objective(model, columns, path) + constant
     (program.maximize if model.maximizes else program.minimize)(objective)
     _declare_rows(model, columns)
     if conflicting.any():
         names = [model.columns[j] for j in np.flatnonzero(conflicting)]
         selected = columns.select(np.flatnonzero(conflicting))
         columns.subject_to(selected >= lower[conflicting], "lower_bounds", names)
-        columns.subject_to(selected <= upper[conflicting], "upper_bounds", [name + UPPER for name in names])
+        columns.subject_to(selected <= upper[conflicting], "upper_bounds", [name + UPPER_SUFFIX for name in names])
     if semicontinuous.any():
         _declare_switches(program, model, columns)
     for remark in model.remarks:
@@ -61,11 +62,11 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
     return program
 
 
-def _check(model: FlatModel, path: Path) -> None:
-    """Raise an error if there are no columns, or if a column or row can never be feasible or be declared.
+def _check_bounds(model: FlatModel, path: Path) -> None:
+    """Raise an error if there are no columns, or if the bounds of a column or the sides of a row are not admissible.
 
-    That is a lower bound or side of +infinity, an upper one of -infinity, or a semicontinuous column with an infinite
-    bound.
+    A lower bound or side must not be +infinity, and an upper one must not be -infinity. A semicontinuous column needs
+    two finite bounds.
     """
     if not model.columns:
         raise file_error(path, "the file has no columns")
@@ -73,9 +74,9 @@ def _check(model: FlatModel, path: Path) -> None:
         ((model.row_lower == np.inf) | (model.row_upper == -np.inf), model.rows, "row"),
         ((model.lower == np.inf) | (model.upper == -np.inf), model.columns, "column"),
     )
-    for mask, names, what in wrong:
+    for mask, names, kind in wrong:
         if mask.any():
-            raise file_error(path, f"the {what} {quote(names[np.flatnonzero(mask)[0]])} would have to be infinite")
+            raise file_error(path, f"the {kind} {quote(names[np.flatnonzero(mask)[0]])} would have to be infinite")
     unbounded = model.semicontinuous & ~(np.isfinite(model.lower) & np.isfinite(model.upper))
     if unbounded.any():
         name = quote(model.columns[np.flatnonzero(unbounded)[0]])
@@ -99,12 +100,12 @@ def _declare_rows(model: FlatModel, columns: FileColumns) -> None:
             columns.subject_to(rows >= low[places], wanted, labels)
         else:
             ranges = below[places]
-            labels = [label + UPPER if both else label for label, both in zip(labels, ranges, strict=True)]
+            labels = [label + UPPER_SUFFIX if both else label for label, both in zip(labels, ranges, strict=True)]
             columns.subject_to(rows <= high[places], wanted, labels)
 
 
 def _declare_switches(program: Program, model: FlatModel, columns: FileColumns) -> None:
-    """Declare the binary variables b of semicontinuous columns x, and the rows l b <= x <= u b."""
+    """Declare a binary variable b for each semicontinuous column x with bounds l and u, and rows l b <= x <= u b."""
     places = np.flatnonzero(model.semicontinuous)
     names = [model.columns[j] for j in places]
     switch = program.variable("switched_on", places.size, binary=True)
@@ -114,8 +115,8 @@ def _declare_switches(program: Program, model: FlatModel, columns: FileColumns) 
     columns.subject_to(selected <= model.upper[places] * switch, "switched_upper", [f"{name}.high" for name in names])
 
 
-def _quadratic(model: FlatModel, columns: FileColumns, path: Path) -> Expression:
-    """Return 1/2 x'Px: columns without products as one diagonal form, connected components of P as dense forms."""
+def _quadratic_objective(model: FlatModel, columns: FileColumns, path: Path) -> Expression:
+    """Return 1/2 x'Px: one diagonal form for all columns without products, and dense forms for all other columns."""
     P = sp.csr_array(model.P)
     P.eliminate_zeros()
     total = as_expression(0.0)
@@ -127,28 +128,28 @@ def _quadratic(model: FlatModel, columns: FileColumns, path: Path) -> Expression
     alone = np.flatnonzero((sizes[component] == 1) & (P.diagonal() != 0))
     if alone.size:
         total = total + quad_form(columns.select(alone), 0.5 * P.diagonal()[alone])
-    for places in _groups(component, sizes, path):
+    for places in _group_components(component, sizes, path):
         weight: Vector = 0.5 * sp.csr_array(P[places][:, places]).toarray()
         total = total + quad_form(columns.select(places), weight)
     return total
 
 
-def _groups(component: Index, sizes: Index, path: Path) -> list[Index]:
+def _group_components(component: Index, sizes: Index, path: Path) -> list[Index]:
     """Return the column indices of each dense form: a connected component of P, or several small ones together.
 
-    `component` is the component of each column, and `sizes` are the sizes of the components. Components of one column
-    are omitted.
+    `component` has the index of the component of each column, and `sizes` the number of columns of each component.
+    Components of one column are omitted.
     """
     coupled = np.flatnonzero(sizes > 1)
     if not coupled.size:
         return []
-    if sizes.max() > LARGEST_COMPONENT:
+    if sizes.max() > MAX_COMPONENT_COLUMNS:
         raise file_error(
             path,
-            f"the quadratic objective couples {sizes.max()} columns; milopt reads up to {LARGEST_COMPONENT}, because "
-            "their matrix becomes dense",
+            f"the quadratic objective couples {sizes.max()} columns; milopt reads up to "
+            f"{MAX_COMPONENT_COLUMNS}, because their matrix becomes dense",
         )
-    groups = np.cumsum(sizes[coupled]) // GROUPED_COLUMNS
+    groups = np.cumsum(sizes[coupled]) // TARGET_GROUP_COLUMNS
     starts = [0, *(1 + np.flatnonzero(np.diff(groups))).tolist(), coupled.size]
     order = np.argsort(component, kind="stable")
     ends = np.cumsum(sizes)

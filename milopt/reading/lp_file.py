@@ -6,8 +6,8 @@ r"""Parser of LP files in the CPLEX format; every error states the line.
     general    y
     end
 
-Columns lie in [0, infinity) unless bounds are given, also integer columns. Constants of a row may be on either side.
-Not supported: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
+Columns without bounds lie in [0, infinity), also integer columns. A row may have constants on both sides of the
+comparison. Not supported: quadratic rows, indicator rows, special ordered sets, piecewise-linear objectives.
 """
 
 from __future__ import annotations
@@ -18,23 +18,27 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.messages import quote
-from milopt.reading.flat_model import INFINITE, Entries, FlatModel, with_infinities
+from milopt.reading.flat_model import INFINITY_THRESHOLD, Entries, FlatModel, replace_infinite_bounds
 from milopt.reading.lp_tokens import LpTokens, Section, Token, TokenKind
 
 COMPARISONS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
-"""Comparisons <, > and =, by their spellings in the file."""
-INFINITIES = ("inf", "infinity")
-"""Spellings of infinity."""
+"""Comparison <, > or = that each spelling in a file stands for."""
+INFINITY_WORDS = ("inf", "infinity")
+"""Spellings of infinity, in lower case."""
 
 
 def read_lp(path: Path) -> FlatModel:
     """Parse an LP file."""
-    return _LpReader(path).model()
+    return _LpReader(path).parse()
 
 
 @dataclass
 class _LpExpression:
-    """Linear expression with a constant, and products of columns if it is quadratic; keys are column indices."""
+    """Linear or quadratic expression of the columns.
+
+    `terms` has the coefficients by column index, and `products` the coefficients of products of two columns by the pair
+    of their indices.
+    """
 
     constant: float = 0.0
     terms: dict[int, float] = field(default_factory=dict)
@@ -62,7 +66,7 @@ class _LpReader:
         self._sides: list[tuple[float, float]] = []
         self._is_sign_before = False
 
-    def model(self) -> FlatModel:
+    def parse(self) -> FlatModel:
         """Parse the file, and return its content."""
         first = self._tokens.peek()
         if first is None or first.section not in (Section.MINIMIZE, Section.MAXIMIZE):
@@ -73,14 +77,14 @@ class _LpReader:
             self._tokens.take()
             match title.section:
                 case Section.ROWS:
-                    while self._section_continues():
+                    while self._is_in_section():
                         self._read_row()
                 case Section.BOUNDS:
-                    while self._section_continues():
+                    while self._is_in_section():
                         self._read_bound()
                 case Section.GENERAL | Section.BINARY | Section.SEMICONTINUOUS:
-                    while self._section_continues():
-                        self._read_member(title.section)
+                    while self._is_in_section():
+                        self._read_listed_column(title.section)
                 case Section.END:
                     break
                 case Section.UNSUPPORTED:
@@ -91,8 +95,8 @@ class _LpReader:
             raise self._tokens.error("the file ends without the word end; it is not complete")
         return self._assemble(first.section is Section.MAXIMIZE)
 
-    def _section_continues(self) -> bool:
-        """Return True if the next token belongs to the section: it exists and is not a section title."""
+    def _is_in_section(self) -> bool:
+        """Return True if the next token belongs to the current section, that is, exists and is not a section title."""
         word = self._tokens.peek()
         return word is not None and word.sort is not TokenKind.SECTION
 
@@ -126,10 +130,10 @@ class _LpReader:
     def _row_range(
         self, sums: list[_LpExpression], signs: list[str], label: str, start: Token | None
     ) -> tuple[float, float, _LpExpression]:
-        """Return (lower side, upper side, expression) of a row whose `sums` are compared by `signs`.
+        """Return (lower side, upper side, expression) of a row whose two or three `sums` are compared by `signs`.
 
-        With a single comparison, the terms on its right are moved to the left. Constants are moved to the sides.
-        `label` and `start` are used in errors.
+        With a single comparison, the terms on the right of the sign are moved to the left. Constants are moved to the
+        lower and upper side. `label` and `start`, the name and the first token of the row, are used in errors.
         """
         if len(signs) == 2:
             low, middle, high = sums
@@ -145,21 +149,21 @@ class _LpReader:
         return (-np.inf if signs[0] == "<" else side), (np.inf if signs[0] == ">" else side), left
 
     def _read_bound(self) -> None:
-        """Parse one entry of the section of bounds, such as `x <= 4`, `1 <= x <= 4` or `x free`, and set the bounds."""
+        """Parse one entry of the section bounds, such as `x <= 4`, `1 <= x <= 4` or `x free`, and set the bounds."""
         start = self._tokens.peek()
-        first = self._number_or_column()
+        first = self._parse_number_or_column()
         if isinstance(first, str) and (word := self._tokens.peek()) is not None and word.text.lower() == "free":
             self._tokens.take()
-            self._lower[self._column(first)], self._upper[self._column(first)] = -np.inf, np.inf
+            self._lower[self._column_index(first)], self._upper[self._column_index(first)] = -np.inf, np.inf
             return
         parts, signs = [first], []
         while (sign := self._tokens.take_if(*COMPARISONS)) is not None:
             signs.append(COMPARISONS[sign.text])
-            parts.append(self._number_or_column())
+            parts.append(self._parse_number_or_column())
         places = [k for k, part in enumerate(parts) if isinstance(part, str)]
         if len(places) != 1 or len(parts) not in (2, 3) or (len(parts) == 3 and places != [1]):
             raise self._tokens.error("a bound is a column and a number such as x <= 4, or x free", start)
-        column = self._column(str(parts[places[0]]))
+        column = self._column_index(str(parts[places[0]]))
         for k, sign_text in enumerate(signs):
             is_left = k + 1 == places[0]
             number = parts[k] if is_left else parts[k + 1]
@@ -167,18 +171,18 @@ class _LpReader:
             self._set_bound(column, {"<": ">", ">": "<", "=": "="}[sign_text] if is_left else sign_text, number)
 
     def _set_bound(self, column: int, sign: str, number: float) -> None:
-        """Set the bound `column sign number`; the sign `=` sets both bounds."""
+        """Set the bound `column sign number`, such as x <= 4; the sign `=` sets the lower and the upper bound."""
         if sign in "<=":
             self._upper[column] = number
         if sign in ">=":
             self._lower[column] = number
 
-    def _read_member(self, section: Section) -> None:
+    def _read_listed_column(self, section: Section) -> None:
         """Parse a column name in a section of integer, binary or semicontinuous columns, and mark the column."""
         word = self._tokens.take()
         if word.sort is not TokenKind.NAME:
             raise self._tokens.error(f"the section {section.value} lists names, not {quote(word.text)}", word)
-        column = self._column(word.text)
+        column = self._column_index(word.text)
         if section is Section.SEMICONTINUOUS:
             self._semicontinuous.add(column)
             return
@@ -198,10 +202,10 @@ class _LpReader:
         return word.text
 
     def _parse_expression(self, is_objective: bool = False, after: Token | None = None) -> _LpExpression:
-        """Parse the terms of an expression; `after` is the comparison to their left, if there is one.
+        """Parse an expression; `after` is the comparison sign to its left, or None if there is none.
 
-        Rows need not have labels, so the expression ends at the end of the line if it is on the right and has only
-        constants so far.
+        An expression to the right of a sign ends at the end of its line if it has only constants so far, because the
+        next line may be a row without a label.
         """
         total = _LpExpression()
         line = None if after is None else after.line
@@ -235,7 +239,8 @@ class _LpReader:
     def _read_term(self, total: _LpExpression, sign: float, is_right: bool) -> bool:
         """Parse one term (a number, a column, or their product), add it to `total`, and return True if there is one.
 
-        `is_right`: the term is to the right of a comparison, so that a number ends with its line.
+        If `is_right`, the term is to the right of a comparison. A number at the end of a line is then the whole term: a
+        name on the next line belongs to the next row.
         """
         word = self._tokens.peek()
         if word is None or word.sort in (TokenKind.SIGN, TokenKind.SECTION):
@@ -256,11 +261,11 @@ class _LpReader:
                 return True
         elif self._is_label():
             return False
-        elif word.text.lower() in INFINITIES:
+        elif word.text.lower() in INFINITY_WORDS:
             self._tokens.take()
             total.constant += sign * np.inf
             return True
-        total.add(self._column(self._tokens.take().text), sign * value)
+        total.add(self._column_index(self._tokens.take().text), sign * value)
         return True
 
     def _is_label(self) -> bool:
@@ -280,7 +285,7 @@ class _LpReader:
                 word = self._tokens.take()
             if word.sort is not TokenKind.NAME:
                 raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
-            first = second = self._column(word.text)
+            first = second = self._column_index(word.text)
             if self._tokens.take_if("^") is not None:
                 power = self._tokens.take()
                 if power.number != 2.0:
@@ -289,7 +294,7 @@ class _LpReader:
                 other = self._tokens.take()
                 if other.sort is not TokenKind.NAME:
                     raise self._tokens.error("a product in brackets is x ^ 2 or x * y", other)
-                second = self._column(other.text)
+                second = self._column_index(other.text)
             else:
                 raise self._tokens.error("a product in brackets is x ^ 2 or x * y", word)
             products.append((max(first, second), min(first, second), factor))
@@ -300,25 +305,25 @@ class _LpReader:
         for i, j, value in products:
             total.products[i, j] = total.products.get((i, j), 0.0) + sign * value
 
-    def _number_or_column(self) -> float | str:
+    def _parse_number_or_column(self) -> float | str:
         """Parse a number or the name of a column, and return it; only a number may have a sign."""
         sign = self._take_signs()
         word = self._tokens.take()
         if word.sort is TokenKind.NUMBER:
             return sign * word.number
-        if word.sort is TokenKind.NAME and word.text.lower() in INFINITIES:
+        if word.sort is TokenKind.NAME and word.text.lower() in INFINITY_WORDS:
             return sign * np.inf
         if word.sort is not TokenKind.NAME or self._is_sign_before:
             raise self._tokens.error(f"a bound is a column and a number such as x <= 4, not {quote(word.text)}", word)
         return word.text
 
     def _number_or_infinity(self, word: Token) -> float:
-        """Return the number of a token, with infinity in place of numbers of at least `INFINITE`."""
-        # Sides of rows are parsed as constants and may be infinite; `_assemble` checks the other numbers.
-        return word.number if abs(word.number) < INFINITE else np.inf
+        """Return the number of a token, or infinity if it is at least `INFINITY_THRESHOLD`."""
+        # Sides of rows are parsed as constants and may be infinite; `_assemble` rejects other infinite numbers.
+        return word.number if abs(word.number) < INFINITY_THRESHOLD else np.inf
 
-    def _column(self, name: str) -> int:
-        """Return the index of a column, which is created if its name is new."""
+    def _column_index(self, name: str) -> int:
+        """Return the index of the column with this name; a new name creates the column."""
         if name not in self._columns:
             self._columns[name] = len(self._columns)
             self._lower.append(0.0)
@@ -334,7 +339,7 @@ class _LpReader:
         for column, value in self._objective.terms.items():
             cost[column] = value
         for (i, j), value in self._objective.products.items():
-            # The objective has value * x_i x_j, and P of 1/2 x'Px both triangles.
+            # The term value * x_i x_j with i != j gives two entries of P, because 1/2 x'Px has both triangles of P.
             products.add(i, j, value if i != j else 2.0 * value)
             if i != j:
                 products.add(j, i, value)
@@ -348,10 +353,10 @@ class _LpReader:
             cost=cost,
             P=products.matrix((n, n)),
             A=self._A.matrix((m, n)),
-            row_lower=with_infinities([low for low, _ in self._sides]),
-            row_upper=with_infinities([high for _, high in self._sides]),
-            lower=with_infinities(self._lower),
-            upper=with_infinities(self._upper),
+            row_lower=replace_infinite_bounds([low for low, _ in self._sides]),
+            row_upper=replace_infinite_bounds([high for _, high in self._sides]),
+            lower=replace_infinite_bounds(self._lower),
+            upper=replace_infinite_bounds(self._upper),
             integer=np.isin(np.arange(n), list(self._integer)),
             semicontinuous=np.isin(np.arange(n), list(self._semicontinuous)),
             columns=tuple(self._columns),

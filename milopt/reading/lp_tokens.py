@@ -1,4 +1,4 @@
-"""Tokens of LP files: numbers, names, signs and section titles, with their lines."""
+"""Tokens of LP files: numbers, names, signs and section titles, each with the number of its line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _TITLES = (
     (Section.UNSUPPORTED, r"sos[12]?|pwlobj|general\s+constraints?|user\s+cuts|lazy\s+constraints"),
     (Section.END, r"end"),
 )
-"""Regular expressions of the titles of each section."""
+"""Regular expression of the titles of each section."""
 # A title is at the start of its line, and is not followed by a sign or word that would make it part of an expression.
 _TITLE = re.compile(
     r"\s*(?:" + "|".join(f"(?P<{section.name}>{words})" for section, words in reversed(_TITLES)) + r")(?=\s|$)"
@@ -67,7 +67,7 @@ _TITLE = re.compile(
 )
 _ROWS_TITLE = re.compile(r"\s(?:subject\s+to|such\s+that|s\.t\.|st\.?)(?=\s|$)", re.IGNORECASE)
 _LETTERS = r"A-Za-z_!\"#$%&(),;?@'`{}~|"
-_WORD = re.compile(
+_TOKEN = re.compile(
     r"\s*(?:"
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<sign><=|=<|>=|=>|->|<|>|=|::|:|\+|-|\*|\^|\[|\]|/)"
@@ -77,15 +77,15 @@ _WORD = re.compile(
 
 
 class LpTokens:
-    """Stream of the tokens of a file, which can look at tokens before they are consumed."""
+    """Stream of the tokens of a file, whose next tokens can be read before they are consumed."""
 
     def __init__(self, path: Path) -> None:
         self._file = TextFile(path, comment="\\")
-        self._words = self._read()
+        self._words = self._read_tokens()
         self._ahead: list[Token] = []
 
     def peek(self, steps: int = 0) -> Token | None:
-        """Return the next token, or the token `steps` further; None at the end of the file."""
+        """Return the next token, or the one `steps` tokens later, without consuming it; None at the end of the file."""
         while len(self._ahead) <= steps:
             word = next(self._words, None)
             if word is None:
@@ -102,16 +102,16 @@ class LpTokens:
         return word
 
     def take_if(self, *texts: str) -> Token | None:
-        """Consume and return the next token if it is one of these signs, otherwise return None."""
+        """Consume and return the next token if it is one of the signs `texts`, otherwise return None."""
         word = self.peek()
         return self.take() if word is not None and word.sort is TokenKind.SIGN and word.text in texts else None
 
     def error(self, problem: str, at: Token | None = None) -> DataError:
-        """Return (do not raise) an error with the line of the token `at`, by default of the next token."""
+        """Return (do not raise) an error that states the line of the token `at`; None means the next token."""
         place = at or self.peek()
         return self._file.error(problem, place.line if place else None)
 
-    def _read(self) -> Iterator[Token]:
+    def _read_tokens(self) -> Iterator[Token]:
         """Yield the tokens of the file."""
         has_rows = False
         for raw in self._file:
@@ -135,7 +135,7 @@ class LpTokens:
         """Yield the tokens of line[start:stop]."""
         stop = len(line[:stop].rstrip())
         while start < stop:
-            match = _WORD.match(line, start, stop)
+            match = _TOKEN.match(line, start, stop)
             if match is None:
                 raise self._file.error(f"{quote(line[start:stop].split()[0])} is neither a number, a name nor a sign")
             sort = TokenKind(match.lastgroup)

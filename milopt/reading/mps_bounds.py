@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-BARE_KINDS = ("FR", "MI", "PL", "BV")
-"""Codes of the kinds of bounds without a number: free, no lower bound, no upper bound, binary."""
-KINDS = (*BARE_KINDS, "LO", "LI", "UP", "UI", "FX", "SC", "SI")
+KINDS_WITHOUT_NUMBER = ("FR", "MI", "PL", "BV")
+"""Codes of the kinds of bounds that need no number: free, no lower bound, no upper bound, binary."""
+BOUND_KINDS = (*KINDS_WITHOUT_NUMBER, "LO", "LI", "UP", "UI", "FX", "SC", "SI")
 """Codes of all kinds of bounds."""
 INTEGER_KINDS = ("BV", "LI", "UI", "SI")
 """Kinds of bounds that make a column integer."""
@@ -19,14 +19,14 @@ SEMICONTINUOUS_KINDS = ("SC", "SI")
 
 @dataclass
 class MpsBounds:
-    """Bounds that the file states, by the index of the column; other columns have default bounds (see `both`)."""
+    """Bounds that the file states, by the index of the column; other bounds have defaults (see `lower_and_upper`)."""
 
     lower: dict[int, float] = field(default_factory=dict)
     upper: dict[int, float] = field(default_factory=dict)
     semicontinuous: set[int] = field(default_factory=set)
 
     def set(self, kind: str, column: int, value: float) -> None:
-        """Set a bound of one of the `KINDS`; the value is ignored for kinds without a number."""
+        """Set the bound of a column; `kind` is one of the `BOUND_KINDS`, and kinds without a number ignore `value`."""
         if kind in ("FR", "MI"):
             self.lower[column] = -np.inf
         if kind in ("FR", "PL"):
@@ -42,24 +42,24 @@ class MpsBounds:
             # For semicontinuous columns, 0 means no upper bound.
             self.upper[column] = value or np.inf
 
-    def both(self, integer: Sequence[bool]) -> tuple[list[float], list[float]]:
-        """Return the lower and the upper bounds of all columns, with defaults for bounds that were not given.
+    def lower_and_upper(self, integer: Sequence[bool]) -> tuple[list[float], list[float]]:
+        """Return (lower bounds, upper bounds) of all columns, with defaults for bounds that were not given.
 
-        The defaults are [0, infinity), [0, 1] for an integer column without any bound, and -infinity below a negative
-        upper bound. `integer`: one boolean per column.
+        The default bounds are 0 and infinity, with two exceptions: an integer column without any bound lies in [0, 1],
+        and the default lower bound is -infinity if the upper bound is negative. `integer` has one boolean per column.
         """
         lower, upper = [], []
         for j, is_integer in enumerate(integer):
-            is_bare = j not in self.lower and j not in self.upper
-            lower.append(self.lower.get(j, -np.inf if self._is_negative(j) else 0.0))
-            upper.append(self.upper.get(j, 1.0 if is_integer and is_bare else np.inf))
+            has_no_bound = j not in self.lower and j not in self.upper
+            lower.append(self.lower.get(j, -np.inf if self._has_only_negative_upper_bound(j) else 0.0))
+            upper.append(self.upper.get(j, 1.0 if is_integer and has_no_bound else np.inf))
         return lower, upper
 
-    def negative(self) -> Iterator[int]:
-        """Yield the indices of the columns with a negative upper bound and no lower bound."""
-        return (j for j in self.upper if self._is_negative(j))
+    def columns_with_negative_upper_bound(self) -> Iterator[int]:
+        """Return an iterator of the indices of the columns with a negative upper bound and no lower bound."""
+        return (j for j in self.upper if self._has_only_negative_upper_bound(j))
 
-    def _is_negative(self, column: int) -> bool:
+    def _has_only_negative_upper_bound(self, column: int) -> bool:
         """Return True if the column has a negative upper bound and no lower bound."""
         return column not in self.lower and self.upper.get(column, 0.0) < 0.0
 
@@ -67,11 +67,11 @@ class MpsBounds:
 def row_sides(
     senses: Sequence[str], sides: Mapping[int, float], ranges: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the lower and upper sides of all rows.
+    """Return (lower sides, upper sides) of all rows.
 
-    `senses` has one of G, L, E per row, `sides` the right-hand sides b (0 by default), and `ranges` the ranges R, if
-    any. A range turns a G row into [b, b + |R|] and an L row into [b - |R|, b]. An E row becomes the former if R > 0,
-    the latter if R < 0, and stays an equation if R = 0.
+    `senses` has one of G, L, E per row; `sides` has the right-hand sides b by row (0 by default), and `ranges` the
+    ranges R of the rows that have one. With a range, a G row has the sides [b, b + |R|], an L row [b - |R|, b], and an
+    E row [b, b + R] if R >= 0 and [b + R, b] if R < 0.
     """
     low, high = [-np.inf] * len(senses), [np.inf] * len(senses)
     for i, sense in enumerate(senses):

@@ -3,11 +3,11 @@
 Free files separate fields by blanks. In fixed files, fields start at columns 2, 5, 15, 25, 40 and 50, so that names may
 contain blanks. A file that is not valid as a free file is tried as a fixed one.
 
-Readers differ in some conventions; these are used here. The first free row is the objective, and other free rows are
-ignored. The right-hand side of the objective is minus its constant. Integer columns between markers lie in [0, 1] if no
-bound is given. A column with a negative upper bound and no lower bound has the lower bound -infinity, with a remark.
-Only the first set of right-hand sides, ranges and bounds is used. QUADOBJ and QSECTION have one triangle of P, QMATRIX
-has both.
+Readers of MPS files differ in some conventions. This reader uses the following. The first free row is the objective
+(unless OBJNAME names another), and other free rows are ignored. The right-hand side of the objective is minus its
+constant. Integer columns without any bound lie in [0, 1]. A column with a negative upper bound and no lower bound has
+the lower bound -infinity, with a remark. Only the first set of right-hand sides, ranges and bounds is used. QUADOBJ and
+QSECTION have one triangle of P, QMATRIX has both.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import scipy.sparse as sp
 from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
-from milopt.reading.flat_model import INFINITE, Entries, FlatModel, with_infinities
-from milopt.reading.mps_bounds import BARE_KINDS, INTEGER_KINDS, KINDS, MpsBounds, row_sides
+from milopt.reading.flat_model import INFINITY_THRESHOLD, Entries, FlatModel, replace_infinite_bounds
+from milopt.reading.mps_bounds import BOUND_KINDS, INTEGER_KINDS, KINDS_WITHOUT_NUMBER, MpsBounds, row_sides
 
 FIELD_STARTS = (1, 4, 14, 24, 39, 49)
 """Positions at which the fields of a fixed line start, from 0."""
 SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
-"""Values of OBJSENSE, and whether they mean maximisation."""
-UNSUPPORTED = {
+"""Values of the section OBJSENSE; True means maximisation."""
+UNSUPPORTED_SECTIONS = {
     "SOS": "special ordered sets",
     "SOS1": "special ordered sets",
     "SOS2": "special ordered sets",
@@ -49,10 +49,10 @@ _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|inf(inity)?)", r
 def read_mps(path: Path) -> FlatModel:
     """Parse an MPS file, first as a free file, then as a fixed one; if both fail, raise the error of the first."""
     try:
-        return _MpsReader(path, fixed=False).model()
+        return _MpsReader(path, fixed=False).parse()
     except DataError as error:
         try:
-            return _MpsReader(path, fixed=True).model()
+            return _MpsReader(path, fixed=True).parse()
         except DataError:
             raise error from None
 
@@ -85,7 +85,7 @@ class _MpsReader:
         self._remarks: dict[str, None] = {}
         self._ended = False
 
-    def model(self) -> FlatModel:
+    def parse(self) -> FlatModel:
         """Parse the file, and return its content."""
         readers: dict[str, Callable[[list[str]], None]] = {
             "NAME": self._reject_data,
@@ -105,25 +105,25 @@ class _MpsReader:
             if line.startswith("*") or line.isspace():
                 continue
             if not line[0].isspace() and not (section == "OBJSENSE" and line.strip().upper() in SENSES):
-                section = self._section(line.split(), readers)
+                section = self._parse_title(line.split(), readers)
                 if self._ended:
                     break
                 continue
             if not section:
                 raise self._error("the first line must be a section such as NAME or ROWS; this is not an MPS file")
-            if fields := self._fields(line):
+            if fields := self._split_fields(line):
                 readers[section](fields)
         if not self._ended:
             raise self._error("the file ends without ENDATA; it is not complete")
         return self._assemble()
 
-    def _section(self, words: list[str], readers: dict[str, Callable[[list[str]], None]]) -> str:
-        """Check the title line of a section, and return its title; `words` are the words of the line."""
+    def _parse_title(self, words: list[str], readers: dict[str, Callable[[list[str]], None]]) -> str:
+        """Parse the title line of a section, split into `words`, and return the title of the section."""
         title = words[0].upper()
         if title == "ENDATA":
             self._ended = True
-        elif title in UNSUPPORTED:
-            raise self._error(f"the section {title} has {UNSUPPORTED[title]}, which milopt does not support")
+        elif title in UNSUPPORTED_SECTIONS:
+            raise self._error(f"the section {title} has {UNSUPPORTED_SECTIONS[title]}, which milopt does not support")
         elif title not in readers:
             raise self._error(f"{quote(words[0])} is not a section of an MPS file; lines of data begin with a blank")
         elif title == "NAME" and len(words) > 1:
@@ -136,19 +136,19 @@ class _MpsReader:
             self._has_both_triangles = True
         return title
 
-    def _fields(self, line: str) -> list[str]:
+    def _split_fields(self, line: str) -> list[str]:
         """Split a line of data into its nonempty fields, by blanks (free) or by positions (fixed)."""
         if not self._fixed:
             return line.split()
         ends = (*FIELD_STARTS[1:], None)
         fields = [line[start:end].strip() for start, end in zip(FIELD_STARTS, ends, strict=True)]
-        # The first field is only used for the kinds of rows and bounds.
+        # Lines without a kind (of a row or bound) leave the first field empty, so empty fields are dropped.
         return [field for field in fields if field]
 
     # -- sections ----------------------------------------------------------------------------------------------
 
     def _reject_data(self, fields: list[str]) -> None:
-        """Raise an error for a line of data in the section NAME, which has none."""
+        """Raise an error for a line of data in the section NAME, which must not have such lines."""
         raise self._error("a line of data comes before the first section with data")
 
     def _parse_sense(self, fields: list[str]) -> None:
@@ -162,7 +162,7 @@ class _MpsReader:
         self._objective = fields[0]
 
     def _parse_row(self, fields: list[str]) -> None:
-        """Parse a line of ROWS."""
+        """Parse a line of ROWS: the kind of a row (N, L, G or E) and its name."""
         if len(fields) != 2 or fields[0].upper() not in ("N", "L", "G", "E"):
             raise self._error(f"a row is N, L, G or E and a name, not {quote(' '.join(fields))}")
         kind, name = fields[0].upper(), fields[1]
@@ -197,7 +197,7 @@ class _MpsReader:
         elif self._columns[name] != len(self._columns) - 1:
             raise self._error(f"the lines of column {quote(name)} are not adjacent, or the column occurs twice")
         for row, text in zip(pairs[::2], pairs[1::2], strict=True):
-            value = self._number(text)
+            value = self._parse_number(text)
             if row in self._column_rows:
                 raise self._error(f"column {quote(name)} has two entries in row {quote(row)}")
             self._column_rows.add(row)
@@ -209,7 +209,7 @@ class _MpsReader:
                 raise self._error(f"the row {quote(row)} is not declared in ROWS")
 
     def _parse_side(self, fields: list[str], section: str) -> None:
-        """Parse a line of RHS or RANGES; the name of the set, its first field, is optional."""
+        """Parse a line of RHS or RANGES: the name of the set, which is optional, and one or two rows with numbers."""
         pairs = fields
         if len(fields) % 2:
             pairs = fields[1:]
@@ -221,9 +221,9 @@ class _MpsReader:
             return
         known = self._rhs if section == "RHS" else self._ranges
         for row, text in zip(pairs[::2], pairs[1::2], strict=True):
-            value = self._number(text, finite=False)
+            value = self._parse_number(text, finite=False)
             if row == self._objective and section == "RHS":
-                self._constant = -self._finite(value, text)
+                self._constant = -self._require_finite(value, text)
             elif row in self._rows:
                 if self._rows[row] in known:
                     raise self._error(f"the row {quote(row)} has two numbers in {section}")
@@ -232,33 +232,35 @@ class _MpsReader:
                 raise self._error(f"the row {quote(row)} is not declared in ROWS")
 
     def _parse_bound(self, fields: list[str]) -> None:
-        """Parse a line of BOUNDS."""
+        """Parse a line of BOUNDS: the kind, the name of the set (optional), a column, and for most kinds a number."""
         kind, rest = fields[0].upper(), fields[1:]
-        if kind not in KINDS:
-            raise self._error(f"{quote(fields[0])} is not a kind of bound; the kinds are {', '.join(KINDS)}")
-        is_bare = kind in BARE_KINDS
-        # The name of the set is optional, and a number may follow kinds that need none, as in "BV BND x 1".
+        if kind not in BOUND_KINDS:
+            raise self._error(f"{quote(fields[0])} is not a kind of bound; the kinds are {', '.join(BOUND_KINDS)}")
+        is_bare = kind in KINDS_WITHOUT_NUMBER
+        # The name of the set is optional, and a superfluous number may follow kinds that need none ("BV BND x 1").
         if (is_bare and rest and (len(rest) == 1 or rest[0] in self._columns)) or (not is_bare and len(rest) == 2):
             rest = ["", *rest]
         if len(rest) not in ((2, 3) if is_bare else (3,)):
-            raise self._error(f"a bound is a kind, a set, a column and, except for {', '.join(BARE_KINDS)}, a number")
+            raise self._error(
+                f"a bound is a kind, a set, a column and, except for {', '.join(KINDS_WITHOUT_NUMBER)}, a number"
+            )
         if not self._is_first_set("BOUNDS", rest[0]):
             return
         if rest[1] not in self._columns:
             raise self._error(f"the column {quote(rest[1])} is not declared in COLUMNS")
         column = self._columns[rest[1]]
-        self._bounds.set(kind, column, 0.0 if is_bare else self._number(rest[2], finite=False))
+        self._bounds.set(kind, column, 0.0 if is_bare else self._parse_number(rest[2], finite=False))
         if kind in INTEGER_KINDS:
             self._integer[column] = True
 
     def _parse_quadratic(self, fields: list[str]) -> None:
-        """Parse a line of the quadratic objective."""
+        """Parse a line of the quadratic objective: two columns and their entry of P."""
         if len(fields) != 3:
             raise self._error("a line of the quadratic objective is two columns and a number")
         for name in fields[:2]:
             if name not in self._columns:
                 raise self._error(f"the column {quote(name)} is not declared in COLUMNS")
-        i, j, value = self._columns[fields[0]], self._columns[fields[1]], self._number(fields[2])
+        i, j, value = self._columns[fields[0]], self._columns[fields[1]], self._parse_number(fields[2])
         place = (i, j) if self._has_both_triangles else (max(i, j), min(i, j))
         if place in self._pairs:
             raise self._error(f"the quadratic objective has two entries for {quote(fields[0])}, {quote(fields[1])}")
@@ -269,28 +271,30 @@ class _MpsReader:
 
     # -- numbers and sets --------------------------------------------------------------------------------------
 
-    def _number(self, text: str, finite: bool = True) -> float:
-        """Return the text as a number, or raise an error if it is not one, or is infinite although `finite` is True."""
+    def _parse_number(self, text: str, finite: bool = True) -> float:
+        """Return the text as a number, or raise an error if it is not a number or, with `finite`, is infinite."""
         if not _NUMBER.fullmatch(text):
             raise self._error(f"{quote(text)} is not a number")
         value = float(text.lower().replace("d", "e"))
-        return self._finite(value, text) if finite else value
+        return self._require_finite(value, text) if finite else value
 
-    def _finite(self, value: float, text: str) -> float:
-        """Return the value, or raise an error if its absolute value is at least `INFINITE`; `text` is for the error."""
-        if not abs(value) < INFINITE:
+    def _require_finite(self, value: float, text: str) -> float:
+        """Return the value, or raise an error that quotes `text` if |value| is at least `INFINITY_THRESHOLD`."""
+        if not abs(value) < INFINITY_THRESHOLD:
             raise self._error(f"the number {quote(text)} is infinite; only bounds and sides of rows may be")
         return value
 
     def _is_first_set(self, section: str, name: str) -> bool:
-        """Return True if the set `name` is the first set of its section, otherwise add a remark that it is ignored."""
+        """Return True if `name` is the first set of the section, otherwise add a remark that this set is ignored."""
         first = self._sets.setdefault(section, name)
         if name != first:
-            self._remark(f"The set {quote(name)} of {section} was ignored; the first set, {quote(first)}, was used.")
+            self._add_remark(
+                f"The set {quote(name)} of {section} was ignored; the first set, {quote(first)}, was used."
+            )
         return name == first
 
-    def _remark(self, sentence: str) -> None:
-        """Add a remark to those of the program, unless it is there already."""
+    def _add_remark(self, sentence: str) -> None:
+        """Add a sentence to the remarks of the program, unless the remarks contain it already."""
         self._remarks[sentence] = None
 
     def _error(self, problem: str) -> DataError:
@@ -303,12 +307,12 @@ class _MpsReader:
         """Return the content of the file, after all sections were parsed."""
         n, m = len(self._columns), len(self._senses)
         names = tuple(self._columns)
-        for j in self._bounds.negative():
-            self._remark(
+        for j in self._bounds.columns_with_negative_upper_bound():
+            self._add_remark(
                 f"The column {quote(names[j])} has a negative upper bound and no lower bound in the file; its lower "
                 "bound is set to -infinity."
             )
-        lower, upper = self._bounds.both(self._integer)
+        lower, upper = self._bounds.lower_and_upper(self._integer)
         row_lower, row_upper = row_sides(self._senses, self._rhs, self._ranges)
         P = self._P.matrix((n, n))
         if P.nnz and abs(P - P.T).max() > 0:
@@ -320,10 +324,10 @@ class _MpsReader:
             cost=np.array(self._cost, dtype=float),
             P=sp.csr_array(P),
             A=self._A.matrix((m, n)),
-            row_lower=with_infinities(row_lower),
-            row_upper=with_infinities(row_upper),
-            lower=with_infinities(lower),
-            upper=with_infinities(upper),
+            row_lower=replace_infinite_bounds(row_lower),
+            row_upper=replace_infinite_bounds(row_upper),
+            lower=replace_infinite_bounds(lower),
+            upper=replace_infinite_bounds(upper),
             integer=np.array(self._integer, dtype=bool),
             semicontinuous=np.isin(np.arange(n), list(self._bounds.semicontinuous)),
             columns=names,

@@ -1,4 +1,4 @@
-"""Reading of programs from files, in the format that the file name indicates."""
+"""Reading of programs from files, in the format that the ending of the file name indicates."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def read_program(path: str | os.PathLike[str]) -> Program:
     r"""Read a program from an MPS, LP or CBF file.
 
     Columns become the variable blocks `continuous` and `integer`, linear rows the blocks `equal`, `at_least` and
-    `at_most`, and the cones of CBF files further blocks. A block name that equals a name in the block gets an
-    underscore.
+    `at_most`, and the cones of CBF files further blocks. If a row or column of a block has the same name as the block,
+    the name of the block gets an underscore.
 
     The names of the file are in `program.labels`, and results can be indexed by them: `result.values["COL1"]` is the
     value of column `COL1`, and `result.duals["ROW1"]` the multiplier of row `ROW1`. CBF files have no names.

@@ -10,13 +10,13 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
 
 ROUNDING_TOLERANCE = 1e-9
-"""Relative tolerance for members that are computed by formulas."""
+"""Relative tolerance between members of an atom that are computed by formulas."""
 SOLVER_TOLERANCE = 2e-6
 """Relative tolerance between the value of a formula and the solution of a program by a solver."""
 
 
 class AtomError(AssertionError):
-    """Error for two members of an atom that disagree; the message states which, where and by how much."""
+    """Error for an atom whose members disagree or return wrong types; the message states which, and at which point."""
 
 
 def fail(atom: Atom, sentence: str) -> NoReturn:
@@ -36,7 +36,8 @@ def require_at_most(
 ) -> None:
     """Raise an error unless small <= large elementwise, within a tolerance relative to 1 + scale; NaN is an error.
 
-    The message has the `sentence`, in which each pair of braces is replaced by one of the points `others`, and `point`.
+    The message contains `point` and `sentence`; each pair of braces in the sentence is replaced by one of the points
+    `others`.
     """
     excess = np.asarray(small - large)
     wrong = ~(excess <= tolerance * (1.0 + np.abs(scale)))

@@ -1,4 +1,4 @@
-"""Check of affine minorants of an atom."""
+"""Check that an affine function is a minorant of an atom, that is, nowhere above it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def require_minorant(
 ) -> None:
     """Raise an error unless value + g'(e' - e) is at most the value of the atom at each point e' of `others`.
 
-    `value` is the value at e, and g are the slopes to test; the inequality must hold for each run.
+    `value` is the value of the atom at e, and g are the slopes to test. The inequality must hold for each run of the
+    argument, within `tolerance`; `sentence` is for the error.
     """
     at = atom.segments
     for other in others:

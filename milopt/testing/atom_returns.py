@@ -16,19 +16,19 @@ from milopt.testing.plain_notation import PlainNotation
 
 
 def check_returns(atom: Atom, seed: int) -> None:
-    """Call every member once, and raise an error if a signature, a returned type or a returned shape is wrong."""
+    """Call every member of an atom once; raise an error if a signature or the type or shape of a result is wrong."""
     at, samples = atom.segments, AtomSamples(atom, seed)
     runs, entries = (at.count,), (at.entry_count,)
-    point = samples.anywhere(0)
+    point = samples.random_point(0)
     _require_array(atom, "nearest", _call_member(atom, "nearest", point, at), entries)
-    e = samples.in_domain(0)
+    e = samples.point_in_domain(0)
     _require_array(atom, "value", _call_member(atom, "value", e, at), runs)
     if not isinstance(finite := _call_member(atom, "has_finite_slopes", e, e, at), (bool, np.bool_)):
-        fail(atom, f"has_finite_slopes must return True or False, not {_kind(finite)}.")
-    _require_array(atom, "slopes", _call_member(atom, "slopes", samples.with_slopes(0), at), entries)
+        fail(atom, f"has_finite_slopes must return True or False, not {_describe_type(finite)}.")
+    _require_array(atom, "slopes", _call_member(atom, "slopes", samples.point_with_slopes(0), at), entries)
     pair = _call_member(atom, "conjugate", point, at)
     if not isinstance(pair, tuple) or len(pair) != 2:
-        fail(atom, f"conjugate must return a pair (slopes, constants) of arrays, not {_kind(pair)}.")
+        fail(atom, f"conjugate must return a pair (slopes, constants) of arrays, not {_describe_type(pair)}.")
     _require_array(atom, "conjugate", pair[0], entries, "as the first of the pair ")
     _require_array(atom, "conjugate", pair[1], runs, "as the second of the pair ")
     _require_array(atom, "monotone", _call_member(atom, "monotone", e, e + 1.0, at), entries)
@@ -39,7 +39,7 @@ def check_returns(atom: Atom, seed: int) -> None:
         _require_array(atom, "quadratic", weight, entries * 2 if is_matrix else entries)
     text = _call_member(atom, "latex", "" if atom.shape == () else "i", PlainNotation(atom.argument.shape == ()))
     if not isinstance(text, str):
-        fail(atom, f"latex must return a text, not {_kind(text)}.")
+        fail(atom, f"latex must return a text, not {_describe_type(text)}.")
     if not text.strip():
         fail(atom, "latex returns an empty text.")
     t, argument = new_variable("t", at.count), new_variable("e", at.entry_count)
@@ -49,12 +49,15 @@ def check_returns(atom: Atom, seed: int) -> None:
 def _check_memberships(atom: Atom, memberships: object) -> None:
     """Raise an error unless `epigraph` returns a list of memberships of expressions."""
     if not isinstance(memberships, (list, tuple)):
-        fail(atom, f"epigraph must return a list of memberships, not {_kind(memberships)}.")
+        fail(atom, f"epigraph must return a list of memberships, not {_describe_type(memberships)}.")
     for entry in memberships:
         if not isinstance(entry, Membership):
-            fail(atom, f"epigraph must return a list of memberships; the list contains {_kind(entry)}.")
+            fail(atom, f"epigraph must return a list of memberships; the list contains {_describe_type(entry)}.")
         if not isinstance(entry.rows, Expression):
-            fail(atom, f"the rows of the membership {entry.name!r} must be an expression, not {_kind(entry.rows)}.")
+            fail(
+                atom,
+                f"the rows of the membership {entry.name!r} must be an expression, not {_describe_type(entry.rows)}.",
+            )
 
 
 def _call_member(atom: Atom, name: str, *arguments: object) -> object:
@@ -69,13 +72,16 @@ def _call_member(atom: Atom, name: str, *arguments: object) -> object:
     return member(*arguments)
 
 
-def _require_array(atom: Atom, name: str, result: object, shape: Shape, place: str = "") -> None:
-    """Raise an error unless the result of a member is an array of real numbers with this shape."""
+def _require_array(atom: Atom, name: str, result: object, shape: Shape, position: str = "") -> None:
+    """Raise an error unless the result of a member is an array of real numbers with this shape.
+
+    `position` names the part of a pair for the error, such as "as the first of the pair ".
+    """
     if not isinstance(result, np.ndarray) or result.dtype.kind not in "biuf" or result.shape != shape:
-        fail(atom, f"{name} must return {place}an array of numbers of shape {shape}, not {_kind(result)}.")
+        fail(atom, f"{name} must return {position}an array of numbers of shape {shape}, not {_describe_type(result)}.")
 
 
-def _kind(result: object) -> str:
+def _describe_type(result: object) -> str:
     """Describe the type of a wrong result for a message."""
     if result is None:
         return "None"

@@ -8,10 +8,10 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
 from milopt.testing.atom_error import fail
 
-SPREADS = (1.0, 0.05, 3.0, 0.4)
-"""Standard deviations of random points. Points differ in size and sign, so that every branch of an atom is tested."""
-SHIFTS = (0.0, 0.0, -4.0, 0.0, 3.0)
-"""Means of random points."""
+POINT_STANDARD_DEVIATIONS = (1.0, 0.05, 3.0, 0.4)
+"""Standard deviations of random points, used in turn, so that points of all sizes test every branch of an atom."""
+POINT_MEANS = (0.0, 0.0, -4.0, 0.0, 3.0)
+"""Means of random points, used in turn."""
 MAX_TRIES = 200
 """Maximum number of attempts to find a point with finite slopes."""
 
@@ -31,33 +31,38 @@ class AtomSamples:
         self.atom = atom
         self.random = np.random.default_rng(seed)
 
-    def anywhere(self, number: int) -> Vector:
-        """Return random point `number`, maybe outside the domain; every third has entries rounded to integers."""
+    def random_point(self, number: int) -> Vector:
+        """Return a random point, maybe outside the domain, whose mean and size depend on `number`.
+
+        In every third point, some entries are rounded to integers, so that equal entries occur.
+        """
         size = self.atom.segments.entry_count
-        point = SHIFTS[number % len(SHIFTS)] + SPREADS[number % len(SPREADS)] * self.random.normal(size=size)
+        point = POINT_MEANS[number % len(POINT_MEANS)] + POINT_STANDARD_DEVIATIONS[
+            number % len(POINT_STANDARD_DEVIATIONS)
+        ] * self.random.normal(size=size)
         if number % 3 == 2:
             return np.where(self.random.random(size) < 0.4, np.round(point), point)
         return point
 
-    def in_domain(self, number: int) -> Vector:
-        """Return a random point of the domain, possibly on its boundary; `number` selects its size."""
-        return self.atom.nearest(self.anywhere(number), self.atom.segments)
+    def point_in_domain(self, number: int) -> Vector:
+        """Return a random point of the domain, maybe on its boundary; its size depends on `number`."""
+        return self.atom.nearest(self.random_point(number), self.atom.segments)
 
-    def with_slopes(self, number: int) -> Vector:
-        """Return a random point with finite slopes: a point of the domain, averaged with others if necessary."""
-        point = self.in_domain(number)
+    def point_with_slopes(self, number: int) -> Vector:
+        """Return a random point with finite slopes: a point of the domain, averaged with other ones if necessary."""
+        point = self.point_in_domain(number)
         trial = 0
-        while not self.has_slopes(point):
+        while not self.has_finite_slopes(point):
             if trial == MAX_TRIES:
                 fail(self.atom, f"has_finite_slopes is False at {MAX_TRIES} points between points of the domain.")
             trial += 1
-            point = 0.5 * (point + self.in_domain(number + trial))
+            point = 0.5 * (point + self.point_in_domain(number + trial))
         return point
 
-    def has_slopes(self, point: Vector) -> bool:
-        """Return True if the slopes at a point are finite."""
+    def has_finite_slopes(self, point: Vector) -> bool:
+        """Return True if all slopes of the atom at a point are finite."""
         return self.atom.has_finite_slopes(point, point, self.atom.segments)
 
-    def slopes(self, number: int) -> Vector:
-        """Return random slopes, which need not be slopes of a minorant; every fourth time they are ten times larger."""
+    def random_slopes(self, number: int) -> Vector:
+        """Return random slopes, which need not be slopes of a minorant; ten times larger for every fourth `number`."""
         return np.asarray((10.0 if number % 4 == 3 else 1.0) * self.random.normal(size=self.atom.segments.entry_count))

@@ -21,8 +21,9 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """Raise an error if two members of an atom disagree at random points of its domain.
 
     Signatures and the types of results are checked first. The check covers values, convexity, slopes, the conjugate,
-    the least t of the epigraph and its multipliers, `monotone`, `least`, `greatest`,
-    `nearest`, `quadratic`, `of`, `latex`, and every method on some of the runs only.
+    the least t of the epigraph and its multipliers, `monotone`, `least`, `greatest`, `nearest`, `quadratic`, `of`,
+    `latex`, and every method on some of the runs only (a run is the part of the argument that one entry of the atom
+    depends on).
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     seed : int, default=0
         Equal seeds give equal points.
     points : int, default=12
-        Number of random points. Points near 0, far from 0, with equal entries and of both signs alternate, so that
-        fewer than 12 points leave some kinds out.
+        Number of random points. Points near 0, far from 0, with equal entries and of both signs alternate. Fewer than
+        12 points leave some of these kinds out.
 
     Raises
     ------
@@ -56,18 +57,18 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     _check_shapes(atom)
     check_returns(atom, seed)
     samples = AtomSamples(atom, seed)
-    inside = [samples.in_domain(number) for number in range(points)]
+    inside = [samples.point_in_domain(number) for number in range(points)]
     _check_values(atom, samples, inside)
     _check_slopes(atom, samples, inside)
     _check_conjugate(atom, samples, inside)
     _check_boxes(atom, samples, inside)
     _check_some_runs(atom, samples, inside)
-    _check_copies(atom, samples, inside)
+    _check_copy_and_quadratic(atom, samples, inside)
     check_epigraph(atom, samples, inside)
 
 
 def _check_shapes(atom: Atom) -> None:
-    """Raise an error if there are no runs, or if the shapes of atom and argument do not match the runs."""
+    """Raise an error if the atom has no entries, or if its runs do not match its shape or the size of its argument."""
     at = atom.segments
     if not at.count:
         fail(atom, "there are no entries to check; take an argument with entries.")
@@ -80,14 +81,14 @@ def _check_shapes(atom: Atom) -> None:
 def _check_values(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
     """Check that values are finite and convex, and that a point outside the domain has the value of the nearest point.
 
-    `inside`, here and below, are random points of the domain.
+    `inside` are random points of the domain, here and in the following functions.
     """
     at = atom.segments
     for number, e in enumerate(inside):
         value = atom.value(e, at)
         if value.shape != (at.count,) or not np.isfinite(value).all():
             fail(atom, f"value returns {value} at {format_point(e)}, not {at.count} finite numbers.")
-        again, outside = atom.nearest(e, at), samples.anywhere(number)
+        again, outside = atom.nearest(e, at), samples.random_point(number)
         if again.shape != e.shape or not np.array_equal(again, e):
             fail(atom, f"nearest moves {format_point(e)}, which it returned itself, to {format_point(again)}.")
         moved = atom.nearest(outside, at)
@@ -107,7 +108,7 @@ def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
     """Check that slopes g at e are finite and give minorants, and that value(e) = g'e - conjugate(g)."""
     at = atom.segments
     for number in range(len(inside)):
-        e = samples.with_slopes(number)
+        e = samples.point_with_slopes(number)
         value, g = atom.value(e, at), atom.slopes(e, at)
         if g.shape != e.shape or not np.isfinite(g).all():
             fail(atom, f"slopes returns {g} at {format_point(e)}, not {e.size} finite numbers.")
@@ -121,11 +122,11 @@ def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
 
 
 def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that `conjugate` returns slopes and constants of minorants, with the slopes nearest to the given ones."""
+    """Check that `conjugate` returns (slopes, constants) of minorants, and that no other tested slopes are nearer."""
     at = atom.segments
     results = []
     for number in range(len(inside)):
-        g = samples.slopes(number)
+        g = samples.random_slopes(number)
         allowed, conjugate = atom.conjugate(g, at)
         if allowed.shape != g.shape or conjugate.shape != (at.count,):
             fail(atom, f"conjugate returns shapes {allowed.shape} and {conjugate.shape}.")
@@ -148,7 +149,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
 
 
 def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check `monotone`, `least` and `greatest` in random boxes low <= e <= high, some of them unbounded."""
+    """Check `monotone`, `least` and `greatest` over random boxes low <= e <= high, some of them unbounded."""
     at, random = atom.segments, samples.random
     for number, corner in enumerate(inside):
         other = inside[(number * 5 + 1) % len(inside)]
@@ -156,7 +157,7 @@ def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None
         if number % 2:
             width = 0.3 * random.random(low.size)
             low, high = atom.nearest(corner - width, at), atom.nearest(corner + width, at)
-        # Statements about a box hold in every smaller box.
+        # What `monotone` and `least` state about the wide box must also hold in the smaller box [low, high].
         wide_low = np.where(random.random(low.size) < 0.15, -np.inf, low)
         wide_high = np.where(random.random(low.size) < 0.15, np.inf, high)
         direction, least = atom.monotone(wide_low, wide_high, at), atom.least(wide_low, wide_high, at)
@@ -179,7 +180,9 @@ def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None
             further = e + direction * room * random.random(low.size)
             if np.array_equal(atom.nearest(further, at), further):
                 sentence, end = "value falls in the direction {} of monotone, towards {}", atom.value(further, at)
-                require_at_most(atom, value, end, value, ROUNDING_TOLERANCE, e, sentence, _numbers(direction), further)
+                require_at_most(
+                    atom, value, end, value, ROUNDING_TOLERANCE, e, sentence, _as_floats(direction), further
+                )
 
 
 def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
@@ -188,34 +191,34 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
     for number, e in enumerate(inside):
         entries = samples.random.permutation(whole.count)[: 1 + number % whole.count].astype(np.intp)
         at, read = whole.select(entries)
-        g, high = samples.slopes(number), e + samples.random.random(e.size)
+        g, high = samples.random_slopes(number), e + samples.random.random(e.size)
         pairs: dict[str, tuple[Vector, Vector]] = {
             "value": (atom.value(e, whole)[entries], atom.value(e[read], at)),
             "nearest": (atom.nearest(g, whole)[read], atom.nearest(g[read], at)),
             "conjugate (slopes)": (atom.conjugate(g, whole)[0][read], atom.conjugate(g[read], at)[0]),
             "conjugate (constants)": (atom.conjugate(g, whole)[1][entries], atom.conjugate(g[read], at)[1]),
             "monotone": (
-                _numbers(atom.monotone(e, high, whole)[read]),
-                _numbers(atom.monotone(e[read], high[read], at)),
+                _as_floats(atom.monotone(e, high, whole)[read]),
+                _as_floats(atom.monotone(e[read], high[read], at)),
             ),
             "least": (
-                _finite(atom.least(e, high, whole)[entries]),
-                _finite(atom.least(e[read], high[read], at)),
+                _replace_infinities(atom.least(e, high, whole)[entries]),
+                _replace_infinities(atom.least(e[read], high[read], at)),
             ),
             "greatest": (
-                _finite(atom.greatest(e, high, whole)[entries]),
-                _finite(atom.greatest(e[read], high[read], at)),
+                _replace_infinities(atom.greatest(e, high, whole)[entries]),
+                _replace_infinities(atom.greatest(e[read], high[read], at)),
             ),
         }
-        if samples.has_slopes(e):
+        if samples.has_finite_slopes(e):
             pairs["slopes"] = (atom.slopes(e, whole)[read], atom.slopes(e[read], at))
         for name, (all_runs, some) in pairs.items():
             sentence = f"{name} differs between all runs and the runs {entries.tolist()}"
             require_equal(atom, some, all_runs, all_runs, ROUNDING_TOLERANCE, e, sentence)
 
 
-def _check_copies(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
-    """Check that `of` (the atom of another argument) has the same values, and that `quadratic` gives weights'value."""
+def _check_copy_and_quadratic(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
+    """Check the copy of the atom that `of` returns for another argument, and that `quadratic` gives weights'value."""
     at, size = atom.segments, atom.segments.entry_count
     argument = Variable("x", (size,), np.full(size, -np.inf), np.full(size, np.inf), False)
     copy = atom.of(argument if atom.argument.shape else argument[0])
@@ -238,11 +241,11 @@ def _check_copies(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
             )
 
 
-def _finite(values: Vector) -> Vector:
-    """Return the values with large numbers in place of infinity, so that they can be subtracted."""
+def _replace_infinities(values: Vector) -> Vector:
+    """Return the values with +-1e300 in place of +-infinity, so that they can be subtracted."""
     return np.nan_to_num(values, posinf=1e300, neginf=-1e300)
 
 
-def _numbers(directions: Directions) -> Vector:
+def _as_floats(directions: Directions) -> Vector:
     """Return directions of monotonicity (-1, 0, 1) as floats."""
     return directions.astype(np.float64)

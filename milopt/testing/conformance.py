@@ -4,11 +4,11 @@ The subject is the solver, scheme or model that is checked.
 
 A case is a named function that returns if its subject conforms and raises otherwise:
 
-    CaseError              the subject does not do what the case requires; a stated exception may cover it
-    WrongAnswerError       the subject led to a wrong answer; no exception covers it
+    CaseError              the subject does not do what the case requires; the author may state an exception for this
+    WrongAnswerError       the subject led to a wrong answer; no stated exception covers a wrong answer
     NotApplicableError     the case does not apply to the subject, with the reason
 
-Any other exception that the subject raises is a failure as well.
+Any other Python exception that the subject raises is a failure as well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ class ConformanceError(AssertionError):
 
 @dataclass(frozen=True)
 class ConformanceCase:
-    """One case of a check; `run` is called with True if the case is among the stated exceptions."""
+    """One case of a check: its name and the function that runs it.
+
+    `run` is called with True if the case is among the stated exceptions, so that it may use a shorter time limit. Most
+    cases ignore this argument, `is_excepted`.
+    """
 
     name: str
     run: Callable[[bool], None]
@@ -93,9 +97,10 @@ class ConformanceReport:
 def run_cases(
     subject: str, cases: Sequence[ConformanceCase], except_for: Mapping[str, str] | None, only: Collection[str] | None
 ) -> ConformanceReport:
-    """Run cases; return the report if all pass, do not apply or are excepted, otherwise raise a ConformanceError.
+    """Run the cases; return a report if no case fails, otherwise raise a ConformanceError.
 
-    A warning is given for exceptions in `except_for` whose case passes or does not apply.
+    `except_for` maps the names of cases that may fail (the stated exceptions) to reasons; a warning is given if such a
+    case passes or does not apply. `only` are the names of the cases to run, or None for all.
     """
     exceptions = _check_exceptions(except_for, cases)
     chosen = _select_cases(only, cases)
@@ -115,7 +120,7 @@ def run_cases(
             if is_excepted:
                 report.excepted[case.name] = exceptions[case.name]
             else:
-                report.failed[case.name] = _sentence(failure)
+                report.failed[case.name] = _failure_message(failure)
             continue
         else:
             report.passed.append(case.name)
@@ -135,21 +140,21 @@ def require(condition: object, sentence: str) -> None:
         raise CaseError(sentence)
 
 
-def _sentence(failure: Exception) -> str:
-    """Return the message of a failure; for an exception of the subject's code, with the type of the exception."""
+def _failure_message(failure: Exception) -> str:
+    """Return the message of a failure; if it is not a `CaseError`, the type of the exception is added."""
     if isinstance(failure, CaseError):
         return str(failure)
     return f"it raised {type(failure).__name__}: {failure}"
 
 
 def _check_exceptions(except_for: object, cases: Sequence[ConformanceCase]) -> Mapping[str, str]:
-    """Return the stated exceptions (none if None), or raise an error if one names no case or has no reason."""
+    """Return the stated exceptions, {} for None; raise an error if a name is not that of a case or has no reason."""
     if except_for is None:
         return {}
     if not isinstance(except_for, Mapping):
         raise ParameterError(f"except_for must map names of cases to reasons; it is {except_for!r}.")
     for name, reason in except_for.items():
-        _check_name(name, cases)
+        _check_case_name(name, cases)
         if not isinstance(reason, str) or not reason.strip():
             raise ParameterError(f"The exception for {name!r} needs a reason as text, not {reason!r}.")
     return except_for
@@ -162,11 +167,11 @@ def _select_cases(only: Collection[str] | None, cases: Sequence[ConformanceCase]
     if isinstance(only, str):
         raise ParameterError(f"only must be a list of names of cases: write [{only!r}].")
     for name in only:
-        _check_name(name, cases)
+        _check_case_name(name, cases)
     return [case for case in cases if case.name in only]
 
 
-def _check_name(name: object, cases: Sequence[ConformanceCase]) -> None:
+def _check_case_name(name: object, cases: Sequence[ConformanceCase]) -> None:
     """Raise an error if there is no case of this name."""
     known = [case.name for case in cases]
     if name not in known:

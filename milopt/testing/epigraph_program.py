@@ -2,9 +2,9 @@
 
     rows = T t + E e + U u + constant in K,    u >= lower
 
-Here u are the auxiliary variables of the epigraph. The matrices are read from the expressions of the memberships (rows
-in a cone) that `Atom.epigraph` returns. With multipliers z of the rows, T'z are the weights, and
--E'z / T'z are slopes of the atom at e.
+Here u are the auxiliary variables of the epigraph, and K is a product of cones. The matrices T, E and U are read from
+the expressions of the memberships (rows in a cone) that `Atom.epigraph` returns. With multipliers z of the rows, T'z
+are the weights, and -E'z / T'z (elementwise) are slopes of the atom at e.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from milopt.declaration.programs.leaves import Variable
 from milopt.errors import UnsupportedError
 from milopt.testing.atom_error import fail
 
-ATTEMPTS = ((1e-10, 0.99), (1e-8, 0.9))
-"""Tolerances and step fractions of the solver. The second pair is used if the solver fails with the first."""
+SOLVER_ATTEMPTS = ((1e-10, 0.99), (1e-8, 0.9))
+"""Pairs (tolerance, maximum step fraction) for the solver; the second one is used if the first one fails."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MinimalT:
 
 
 class EpigraphProgram:
-    """Epigraph of some runs of an atom, as matrices.
+    """Epigraph of some runs of an atom, as the matrices of the program in the module docstring.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class EpigraphProgram:
         if not self._memberships:
             fail(atom, "epigraph returns no memberships.")
         columns: list[Leaf] = [self._t, self._e, *self._new]
-        blocks = [self._blocks(membership, columns) for membership in self._memberships]
+        blocks = [self._extract_matrices(membership, columns) for membership in self._memberships]
         stacked = [sp.vstack(parts, format="csr") for parts in zip(*blocks, strict=True)]
         self.T, self.E = stacked[0], stacked[1]
         self.U = sp.hstack([sp.csr_array((self.T.shape[0], 0)), *stacked[2:]], format="csr")
@@ -115,8 +115,11 @@ class EpigraphProgram:
         self._new.append(new_variable(name, count, lower))
         return self._new[-1]
 
-    def _blocks(self, membership: Membership, columns: list[Leaf]) -> list[sp.csr_array]:
-        """Return the matrix of each variable of `columns` in the rows of a membership, or raise an error if invalid."""
+    def _extract_matrices(self, membership: Membership, columns: list[Leaf]) -> list[sp.csr_array]:
+        """Return the matrix of each variable of `columns` in the rows of a membership.
+
+        An error is raised if the membership is not valid: an undeclared cone, wrong sizes, other leaves or a function.
+        """
         name, cone, rows = membership.name, membership.cone, membership.rows
         if cone.name not in self.atom.cones:
             fail(self.atom, f"the membership {name!r} is in the cone {cone.name!r}, which `cones` does not declare.")
@@ -134,7 +137,10 @@ class EpigraphProgram:
         return [matrices.get(id(column), sp.csr_array((rows.size, column.size))) for column in columns]
 
     def _check_lazy_rows(self) -> None:
-        """Raise an error unless every lazy row is a lower bound of one entry of t, so that it may be added later."""
+        """Raise an error unless every lazy row is a lower bound of one entry of t.
+
+        Solvers may get lazy rows only when a solution violates them, so these rows must not define anything else.
+        """
         start = 0
         for membership in self._memberships:
             rows = self.T[start : start + membership.rows.size]
@@ -155,7 +161,7 @@ def _solve_with_clarabel(q: Vector, A: sp.csc_array, b: Vector, cones: list[obje
     """Minimise q'x subject to b - Ax in the cones by Clarabel, and return x, the multipliers and the status."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    for tolerance, settings.max_step_fraction in ATTEMPTS:
+    for tolerance, settings.max_step_fraction in SOLVER_ATTEMPTS:
         settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
         solution = clarabel.DefaultSolver(sp.csc_array((q.size, q.size)), q, A, b, cones, settings).solve()
         if str(solution.status) not in ("NumericalError", "InsufficientProgress", "MaxIterations"):

@@ -1,4 +1,7 @@
-"""Conformance cases of a model: program and fit, labels, weights, order, saving, solvers."""
+"""Conformance cases of a model: program and fit, labels, weights, order, saving, solvers.
+
+Every case has a parameter `is_excepted` (see `ConformanceCase`), which these cases do not use.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ MIN_ACCURACY = 0.7
 
 
 def easy_bags(seed: int = 0, count: int = 16) -> tuple[BagList, npt.NDArray[np.int_]]:
-    """Return bags of two to four instances in the plane with labels -1 and +1; each class is one cluster."""
+    """Return (bags, labels): bags of two to four instances in the plane, labels -1 and +1, one cluster per class."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(count) % 2 == 0, -1, 1)
     bags = [rng.normal(1.2 * label, 0.6, size=(int(rng.integers(2, 5)), 2)) for label in y]
@@ -65,7 +68,10 @@ def model_cases(model: Model) -> list[ConformanceCase]:
 
 
 def _fit_easy_bags(model: Model, *data: Any, **fields: Any) -> BagClassifier:
-    """Return the model with the hyper-parameters `fields`, fitted to `data` (bags, labels, weights) or to easy bags."""
+    """Return the model fitted to `data` (bags, labels, weights), or to the easy bags if there is no data.
+
+    `fields` are hyper-parameters. The positive label is 1 by default.
+    """
     bags, y = easy_bags()
     return model(**{"positive": 1, **fields}).fit(*(data or (bags, y)))
 
@@ -78,7 +84,7 @@ def _are_close(scores: npt.NDArray[np.float64], expected: npt.NDArray[np.float64
 
 
 def _check_declare(model: Model, is_excepted: bool) -> None:
-    """Check that `declare` returns a program with a score, the same in repeated calls."""
+    """Check that `declare` returns a program with a score of bags, and an equal program if it is called again."""
     bags, y = easy_bags()
     problem = model(positive=1).program(bags, y)
     require(isinstance(problem, Problem), f"declare must return a program, not {type(problem).__name__}")
@@ -90,7 +96,7 @@ def _check_declare(model: Model, is_excepted: bool) -> None:
 
 
 def _check_fit(model: Model, is_excepted: bool) -> None:
-    """Check that `fit` returns the model and keeps its hyper-parameters, and check scores and predictions."""
+    """Check that `fit` returns the model itself with unchanged hyper-parameters, and check scores and predictions."""
     bags, y = easy_bags()
     classifier = model(positive=1)
     before = classifier.get_params(deep=False)
@@ -157,7 +163,7 @@ def _check_solvers(model: Model, is_excepted: bool) -> None:
 
 
 def _check_labels(values: tuple[object, object], model: Model, is_excepted: bool) -> None:
-    """Check that the labels `values` (negative, positive) give the same scores as -1 and +1, and are predicted."""
+    """Check that the labels `values` (negative, positive) give the scores of -1 and +1 and are the ones predicted."""
     bags, y = easy_bags()
     labels = np.array(values)[(y > 0).astype(int)]
     classifier = model(positive=values[1]).fit(bags, labels)
@@ -254,7 +260,7 @@ def _check_instance_scores(model: Model, is_excepted: bool) -> None:
 
 
 def _check_symmetry(model: Model, is_excepted: bool) -> None:
-    """Check that exchanging the classes changes the sign of the scores, if the model states that."""
+    """Check that exchanging the classes only changes the signs of the scores, if the model states this symmetry."""
     if not model().has_symmetric_classes:
         raise NotApplicableError("it does not state that its classes are symmetric")
     bags, y = easy_bags()

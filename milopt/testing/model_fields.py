@@ -1,4 +1,8 @@
-"""Conformance cases of the fields of a model: documentation, defaults, and scikit-learn's parameter interface."""
+"""Conformance cases of the fields of a model: documentation, defaults, and scikit-learn's parameter interface.
+
+The fields of a model are its hyper-parameters. Every case has a parameter `is_excepted` (see `ConformanceCase`), which
+these cases do not use.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ import numpy as np
 from milopt import BagClassifier
 from milopt.testing.conformance import CaseError, ConformanceCase, require
 
-MUTABLE = (list, dict, set, np.ndarray)
+MUTABLE_TYPES = (list, dict, set, np.ndarray)
 """Types that must not be defaults, because all models would share one mutable object."""
 
 
@@ -34,11 +38,12 @@ def field_cases(model: type[BagClassifier]) -> list[ConformanceCase]:
 def scikit_learn_cases(model: type[BagClassifier]) -> list[ConformanceCase]:
     """Return scikit-learn's own checks of estimators, one case per check."""
     return [
-        ConformanceCase(name, partial(_run_check, estimator, check)) for name, estimator, check in _scikit_learn(model)
+        ConformanceCase(name, partial(_run_scikit_learn_check, estimator, check))
+        for name, estimator, check in _scikit_learn_checks(model)
     ]
 
 
-def _scikit_learn(model: type[BagClassifier]) -> Iterator[tuple[str, Any, Any]]:
+def _scikit_learn_checks(model: type[BagClassifier]) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name of the case, estimator, check) for each check of scikit-learn for the model."""
     from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -48,8 +53,8 @@ def _scikit_learn(model: type[BagClassifier]) -> Iterator[tuple[str, Any, Any]]:
         yield ", ".join(["scikit-learn", function.__name__, *named]), estimator, check
 
 
-def _run_check(estimator: Any, check: Any, is_excepted: bool) -> None:
-    """Run one check of scikit-learn; raise NotApplicableError if it skips itself."""
+def _run_scikit_learn_check(estimator: Any, check: Any, is_excepted: bool) -> None:
+    """Run one check of scikit-learn; raise NotApplicableError if the check raises `SkipTest`."""
     from unittest import SkipTest
 
     from milopt.testing.conformance import NotApplicableError
@@ -63,7 +68,7 @@ def _run_check(estimator: Any, check: Any, is_excepted: bool) -> None:
 
 
 def _own_fields(model: type[BagClassifier]) -> list[str]:
-    """Return the names of the fields that `BagClassifier` does not have."""
+    """Return the names of the fields that the model adds to those of `BagClassifier`."""
     return [name for name in model._fields if name not in BagClassifier._fields]
 
 
@@ -82,7 +87,8 @@ def _check_documented(model: type[BagClassifier], is_excepted: bool) -> None:
 def _documented_fields(cls: type) -> set[str]:
     """Return the names of the fields that the class documents.
 
-    A field is documented by a text below it, or by its name in backquotes or before " : " in the class docstring.
+    A field is documented by a string below its definition, or by its name in the class docstring: in backquotes, or at
+    the start of a line before " : ".
     """
     documented = set(re.findall(r"`(\w+)`", cls.__doc__ or "")) | set(
         re.findall(r"(?m)^\s*(\w+) : ", cls.__doc__ or "")
@@ -106,7 +112,7 @@ def _check_defaults(model: type[BagClassifier], is_excepted: bool) -> None:
         default = getattr(model, name)
         kind = type(default).__name__
         message = f"the default of {name} is a {kind}, which all models share: use a tuple or None"
-        require(not isinstance(default, MUTABLE), message)
+        require(not isinstance(default, MUTABLE_TYPES), message)
         require(getattr(made, name) is default, f"{name} of a new model is not its default")
 
 

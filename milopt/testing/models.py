@@ -53,13 +53,13 @@ def check_model(
     if not isinstance(model, type) or not issubclass(model, BagClassifier):
         raise ParameterError(f"check_model needs a class, as in check_model(MyModel), not {model!r}.")
     with warnings.catch_warnings():
-        # Fits of small synthetic bags may warn. Cases that need warnings record them.
+        # Fits of small synthetic bags may warn; only the warning about a stated exception that is not needed is shown.
         warnings.filterwarnings("ignore", "(?!.*no exception is needed)", MiloptWarning)
         return run_cases(model.__name__, _cases(model), except_for, only)
 
 
 def model_case_names(model: type[BagClassifier]) -> list[str]:
-    """Return the names of the cases of `check_model`; those of scikit-learn depend on the model."""
+    """Return the names of the cases of `check_model` for a model; the checks of scikit-learn depend on the model."""
     return [case.name for case in _cases(model)]
 
 

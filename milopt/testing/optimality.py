@@ -1,4 +1,4 @@
-"""Optimality conditions of a flat program at a solver's answer; violations are described in words.
+"""Optimality conditions of a program in standard form at a solver's answer; violations are described in words.
 
 For  min 1/2 x'Px + q'x  s.t.  F x + g in K,  lower <= x <= upper  with multipliers z (see `StandardForm`):
 
@@ -16,11 +16,11 @@ from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 
 RESIDUAL_TOLERANCE = 1e-3
-"""Relative residual above which an answer counts as wrong; it is far above the tolerances of all solvers."""
+"""Relative residual above which an answer counts as wrong. This is far above the tolerances of all solvers."""
 
 
-def primal_fault(form: StandardForm, x: Vector) -> str:
-    """Describe how a point violates bounds, integrality or rows; return "" if it does not."""
+def describe_primal_violation(form: StandardForm, x: Vector) -> str:
+    """Describe how a point violates bounds, integrality or rows; return "" if it violates none of them."""
     if x.shape != (form.n,):
         return f"its point has the shape {x.shape}, and the program has {form.n} columns"
     if not np.isfinite(x).all():
@@ -44,23 +44,23 @@ def primal_fault(form: StandardForm, x: Vector) -> str:
     return ""
 
 
-def dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
+def describe_dual_violation(form: StandardForm, x: Vector, z: Vector) -> str:
     """Describe how multipliers z violate the optimality conditions at a feasible point x; return "" if they do not.
 
-    If -z satisfies them, the text says that the sign is wrong.
+    If -z satisfies the optimality conditions, the text says that the sign is wrong.
     """
     if z.shape != (form.m,):
         return f"its multipliers have the shape {z.shape}, and the program has {form.m} rows"
     if not np.isfinite(z).all():
         return "its multipliers have entries that are not finite"
-    fault = _dual_fault(form, x, z)
-    if fault and z.any() and not _dual_fault(form, x, -z):
+    fault = _first_dual_violation(form, x, z)
+    if fault and z.any() and not _first_dual_violation(form, x, -z):
         rule = "P x + q = F'z + reduced costs, with z in the dual cone (z >= 0 for rows F x + g >= 0)"
         return f"its multipliers have the opposite sign of milopt's: {rule}"
     return fault
 
 
-def _dual_fault(form: StandardForm, x: Vector, z: Vector) -> str:
+def _first_dual_violation(form: StandardForm, x: Vector, z: Vector) -> str:
     """Describe the first optimality condition that the multipliers z violate at x; return "" if there is none."""
     size = 1.0 + np.abs(z).max(initial=0.0)
     for block in form.rows:

@@ -1,4 +1,4 @@
-"""LaTeX notation for checks, with symbols in place of arguments and parts of an atom."""
+"""LaTeX notation for checks of `Atom.latex`, with fixed symbols in place of the arguments and parts of an atom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from milopt.declaration.programs.expression import Expression
 
 
 class PlainNotation:
-    """Notation that writes every argument as e with an index.
+    """Notation (see `milopt.declaration.atoms.atom.Notation`) that writes every argument as e with an index.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Conformance cases of a scheme: known problems, steps, time limits, and unchanged problems."""
+"""Conformance cases of a scheme: known problems, steps, time limits, and unchanged problems.
+
+Every case has a parameter `is_excepted` (see `ConformanceCase`), which these cases do not use.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,27 @@ from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver
 from milopt.testing.conformance import ConformanceCase, NotApplicableError, WrongAnswerError, require
-from milopt.testing.scheme_judgement import check_point, judge
-from milopt.testing.scheme_problems import SchemeProblem, many_steps, scheme_problems
+from milopt.testing.scheme_judgement import check_against_known_answer, check_point
+from milopt.testing.scheme_problems import SchemeProblem, many_step_program, scheme_problems
 from milopt.testing.scheme_runs import EndingClock, long_problem, run_scheme, supported_runs
 
-LATE_STEPS = 1
-"""Maximum number of steps that a scheme may still yield after its time is over: the current step may be completed."""
-MAX_LATE_STEPS = 6
-"""Number of steps after which the check stops a scheme that ignores its clock."""
+ALLOWED_LATE_STEPS = 1
+"""Maximum number of steps that a scheme may yield after its time is over: the current step may be completed."""
+ABORTING_LATE_STEPS = 6
+"""Number of steps after the end of its time after which the check stops a scheme that ignores its clock."""
 TIME_LIMIT, LATEST_SECONDS = 0.5, 60.0
-"""Time limit, and time by which the scheme must have ended on any machine, in seconds; a full search takes hours."""
-WITH_ONE_MAXIMUM = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball")
-"""Problems with one maximum, whose stationary points are tested by a convex step that starts there."""
-STATIONARY_TOLERANCE, STATIONARY_SECONDS = 1e-4, 2.0
-"""Relative decrease by a convex step above which a point is not stationary, and the time limit of the long problem."""
+"""Time limit, and time by which the scheme must have ended on any machine, in seconds; a global search takes hours."""
+ONE_MAXIMUM_PROBLEMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball")
+"""Names of the problems with a single atom `bag_max`; a convex step from a stationary point tests the point."""
+STATIONARY_TOLERANCE = 1e-4
+"""Relative decrease of the objective by a convex step above which a point is not stationary."""
+STATIONARY_SECONDS = 2.0
+"""Time limit in seconds for the long problem whose stationary point is tested."""
 MAX_RISE = 1e-6
-"""Relative increase of the objective above which a scheme does not descend; certified points allow smaller ones."""
+"""Relative increase of the objective above which a scheme does not descend.
+
+Smaller increases occur because certified points are feasible only up to a tolerance.
+"""
 
 
 def scheme_cases(scheme: Scheme, solver: Solver) -> list[ConformanceCase]:
@@ -49,7 +57,7 @@ def scheme_cases(scheme: Scheme, solver: Solver) -> list[ConformanceCase]:
         "time limit, in seconds": _check_time_limit,
         "descent": _check_descent,
         "stationary points": _check_stationary,
-        "the problem stays as it is": _check_problem_is_kept,
+        "the problem stays as it is": _check_problem_is_unchanged,
         "the same result twice": _check_repetition,
         "a solver that supports no step": _check_unsupported,
         "saved by its name": _check_saving,
@@ -66,7 +74,7 @@ def _check_solved(scheme: Scheme, solver: Solver, problem: SchemeProblem, is_exc
     posed, optimum = problem.make()
     result = run_scheme(scheme, posed, solver)
     require(isinstance(result, Result), f"the steps must return a Result, not {type(result).__name__}")
-    judge(posed, result, optimum, problem.termination)
+    check_against_known_answer(posed, result, optimum, problem.termination)
     known = {scheme.name, *scheme_names()}
     require(result.scheme in known, f"result.scheme is {result.scheme!r}, and no scheme is called so")
     if problem.termination is Termination.OPTIMAL:
@@ -126,11 +134,11 @@ def _check_steps(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_ending_clock(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that a scheme ends, after at most `LATE_STEPS` more steps, if the time is over after its first step."""
+    """Check that a scheme whose time is over after one step ends after at most `ALLOWED_LATE_STEPS` more steps."""
     problem, clock = long_problem(scheme), EndingClock()
     late, steps = 0, scheme.steps(problem, solver, Options(), clock)
     try:
-        while late <= MAX_LATE_STEPS:
+        while late <= ABORTING_LATE_STEPS:
             next(steps)
             late += clock.is_over()
             clock.end()
@@ -143,8 +151,8 @@ def _check_ending_clock(scheme: Scheme, solver: Solver, is_excepted: bool) -> No
     finally:
         steps.close()
     message = "pass the clock on to every session and scheme inside, and look at clock.is_over() between steps"
-    many = f"{late} steps" if result is not None else f"more than {MAX_LATE_STEPS} steps"
-    require(late <= LATE_STEPS, f"it made {many} after the time was over: {message}")
+    many = f"{late} steps" if result is not None else f"more than {ABORTING_LATE_STEPS} steps"
+    require(late <= ALLOWED_LATE_STEPS, f"it made {many} after the time was over: {message}")
     assert result is not None
     ends = (Termination.LIMIT, Termination.STATIONARY, Termination.CYCLE, Termination.OPTIMAL)
     message = f'after the time was over it ended as {result.termination}, not as "limit": {result.message}'
@@ -173,9 +181,9 @@ def _check_descent(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that the objective does not increase, if the scheme states that it descends."""
     if not scheme.descends:
         raise NotApplicableError("it does not state that it descends")
-    for problem, _, result in supported_runs(scheme, solver, *WITH_ONE_MAXIMUM):
+    for problem, _, result in supported_runs(scheme, solver, *ONE_MAXIMUM_PROBLEMS):
         _require_descent(problem, result)
-    _require_descent(many_steps(), run_scheme(scheme, many_steps(), solver))
+    _require_descent(many_step_program(), run_scheme(scheme, many_step_program(), solver))
 
 
 def _require_descent(problem: Problem, result: Result) -> None:
@@ -190,16 +198,19 @@ def _require_descent(problem: Problem, result: Result) -> None:
 def _check_stationary(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that no convex step from a point that is called stationary and certified improves the objective."""
     claimed = 0
-    for problem, _, result in supported_runs(scheme, solver, *WITH_ONE_MAXIMUM):
-        claimed += _is_stationary(problem.core, result, solver)
-    long = many_steps()
-    claimed += _is_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARY_SECONDS)), solver)
+    for problem, _, result in supported_runs(scheme, solver, *ONE_MAXIMUM_PROBLEMS):
+        claimed += _confirm_stationary(problem.core, result, solver)
+    long = many_step_program()
+    claimed += _confirm_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARY_SECONDS)), solver)
     if not claimed:
         raise NotApplicableError("it calls no result stationary and certified")
 
 
-def _is_stationary(program: Program, result: Result, solver: Solver) -> bool:
-    """Return True if a result is called stationary and certified; raise an error if a convex step improves it."""
+def _confirm_stationary(program: Program, result: Result, solver: Solver) -> bool:
+    """Check by a convex step a result that is called stationary and certified; return False for any other result.
+
+    An error is raised if the step improves the objective.
+    """
     if result.termination is not Termination.STATIONARY or result.point is not PointStatus.CERTIFIED:
         return False
     (atom,) = program.maxima()
@@ -212,7 +223,7 @@ def _is_stationary(program: Program, result: Result, solver: Solver) -> bool:
     return True
 
 
-def _check_problem_is_kept(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
+def _check_problem_is_unchanged(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that a scheme does not change the problem; the master of a semi-infinite problem may change."""
     count = 0
     for problem in scheme_problems():
@@ -262,7 +273,7 @@ def _check_repetition(scheme: Scheme, solver: Solver, is_excepted: bool) -> None
 
 
 def _check_unsupported(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
-    """Check that a solver that supports no step leads to an error of milopt, or to a result without a point."""
+    """Check that a solver that supports no step of the scheme leads to a `MiloptError` or a result without a point."""
     problem = long_problem(scheme)
     try:
         result = scheme.run(problem, registry.get_solver("libsvm"), Options(time_limit=5.0))

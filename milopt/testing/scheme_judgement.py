@@ -1,4 +1,4 @@
-"""Check of the result of a scheme, independent of the scheme: the known optimum and the declared rows."""
+"""Check of the result of a scheme against the known optimum, and of its point against the declared rows and bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROW_TOLERANCE = 1e-5
 """Violation of a declared row or bound, relative to the size of its terms, above which a point is infeasible."""
 
 
-def judge(problem: Problem, result: Result, optimum: float, truth: Termination) -> None:
+def check_against_known_answer(problem: Problem, result: Result, optimum: float, truth: Termination) -> None:
     """Raise an error if the termination, the objective, the bound or the point of a result is wrong.
 
     `truth` is the correct termination, and `optimum` the optimal value if `truth` is OPTIMAL. A result need not be
@@ -73,7 +73,7 @@ def check_point(program: Program, result: Result) -> None:
         raise WrongAnswerError(f"it reports the objective {result.objective:.9g}, and {message}")
 
 
-def _require_feasible(what: str, violation: float, size: float) -> None:
-    """Raise an error if a violation exceeds `ROW_TOLERANCE` times 1 + size; `what` names the rows or bounds."""
+def _require_feasible(name: str, violation: float, size: float) -> None:
+    """Raise an error if a violation exceeds `ROW_TOLERANCE` times 1 + size; `name` states the rows or bounds."""
     if violation > ROW_TOLERANCE * (1.0 + size):
-        raise WrongAnswerError(f"its point is called feasible, and violates {what} by {violation:.3g}")
+        raise WrongAnswerError(f"its point is called feasible, and violates {name} by {violation:.3g}")

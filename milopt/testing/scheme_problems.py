@@ -13,12 +13,14 @@ from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.testing.known_programs import KNOWN_PROGRAMS
 
 DC_PROGRAMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball", "dc, infeasible")
+"""Names of the known DC programs that schemes have to solve."""
 CONVEX_PROGRAMS = ("lp", "qp", "milp, knapsack", "lp, infeasible", "lp, unbounded")
+"""Names of the known programs without a concave side that schemes have to solve; one of them has integers."""
 
 
 @dataclass(frozen=True)
 class SchemeProblem:
-    """Named problem; `make` returns it with its optimum, and `termination` is the correct one."""
+    """Named problem: `make` returns (problem, optimal value), and `termination` is the correct termination."""
 
     name: str
     make: Callable[[], tuple[Problem, float]]
@@ -39,7 +41,7 @@ def scheme_problems() -> list[SchemeProblem]:
     return [*problems, SchemeProblem("semi-infinite, simplex game", _simplex_game)]
 
 
-def many_steps() -> Program:
+def many_step_program() -> Program:
     """Return a DC program for which a local scheme needs several steps, and a global search hours."""
     rng = np.random.default_rng(1)
     bags = as_bags([rng.normal(size=(8, 5)) for _ in range(40)])
@@ -53,11 +55,12 @@ def many_steps() -> Program:
 
 
 def _simplex_game() -> tuple[Problem, float]:
-    """Return a semi-infinite game between bag weights d and linear functions u, with its optimum.
+    """Return (problem, optimum) of a semi-infinite game between bag weights d and linear functions u.
 
     min gamma s.t. (y h)'d <= gamma for all h, d on the simplex, where h are the bag means of a function u, ||u|| <= 1.
 
-    gamma* = min_d || sum_i d_i v_i || with v_i = y_i mean_i: (1, 0), (0, 1) and (2, 2) give 1 / sqrt(2).
+    The optimum is min_d || sum_i d_i v_i || with v_i = y_i mean_i; the v_i are (1, 0), (0, 1) and (2, 2), so it is
+    1 / sqrt(2).
     """
     y = np.array([1.0, -1.0, 1.0])
     bags = as_bags([np.array([[0.5, 0.5], [1.5, -0.5]]), np.array([[0.0, -1.0]]), np.array([[2.0, 2.0]])])

@@ -10,7 +10,7 @@ from milopt.errors import ConvexityError, UnsupportedError
 from milopt.solving.clock import Clock
 from milopt.solving.solver import Solver
 from milopt.testing.conformance import NotApplicableError
-from milopt.testing.scheme_problems import many_steps, scheme_problems
+from milopt.testing.scheme_problems import many_step_program, scheme_problems
 
 
 class EndingClock(Clock):
@@ -35,7 +35,7 @@ def run_scheme(scheme: Scheme, problem: Problem, solver: Solver, clock: Clock | 
 
 
 def supported_runs(scheme: Scheme, solver: Solver, *names: str) -> Iterator[tuple[Problem, float, Result]]:
-    """Yield (problem, optimum, result) for the supported problems with these names, or of any name if none is given.
+    """Yield (problem, optimum, result) for every supported problem in `names`, or for all supported problems.
 
     Raises NotApplicableError at the end if no problem is supported.
     """
@@ -54,12 +54,12 @@ def supported_runs(scheme: Scheme, solver: Solver, *names: str) -> Iterator[tupl
 
 
 def long_problem(scheme: Scheme) -> Problem:
-    """Return the first supported problem of two that need several steps: a DC program, and a semi-infinite one.
+    """Return a problem that needs several steps: a DC program, or a semi-infinite one if that is not supported.
 
-    Raises NotApplicableError if the scheme supports neither.
+    Raises NotApplicableError if the scheme supports neither of the two problems.
     """
     game = next(problem for problem in scheme_problems() if problem.name.startswith("semi-infinite")).make()[0]
-    for problem in (many_steps(), game):
+    for problem in (many_step_program(), game):
         if scheme.unsupported_reason(problem) is None:
             return problem
     raise NotApplicableError("it does not support the problems of this case")

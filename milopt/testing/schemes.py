@@ -23,9 +23,9 @@ def check_scheme(
 
     The cases are: problems with known optima (convex, DC, semi-infinite, infeasible and unbounded), for which a result
     must not be better than the optimum, must not be called optimal unless it is, and must have a point that satisfies
-    the declared rows; stationary points, from which no convex step leads further down; recorded steps, which never
-    increase if the scheme states that it `descends`; a time limit; problems that must not be changed; equal results of
-    equal calls; reasons for unsupported problems; saving by name. `scheme_case_names` lists them.
+    the declared rows; stationary points, from which no convex step improves the objective; recorded steps, whose
+    objective never gets worse if the scheme states that it `descends`; a time limit; problems that must not be changed;
+    equal results of equal calls; reasons for unsupported problems; saving by name. `scheme_case_names` lists the cases.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Conformance cases of a solver's engine: raw answers with milopt's signs, claims of infeasibility, unchanged inputs.
 
 milopt corrects small errors of an answer (`Options.polish`) and proves the result itself, so a faulty engine may still
-solve small programs. These cases test the raw answer.
+solve small programs. These cases test the raw answer. Every case has a parameter `is_excepted` (see
+`ConformanceCase`), which these cases do not use.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from milopt.solving.solver import Solver
 from milopt.solving.solver_support import unsupported_reason
 from milopt.testing.conformance import ConformanceCase, NotApplicableError, WrongAnswerError, require
 from milopt.testing.known_programs import KNOWN_PROGRAMS
-from milopt.testing.optimality import dual_fault, primal_fault
+from milopt.testing.optimality import describe_dual_violation, describe_primal_violation
 
 ANSWER_CASES = {
     "linear": "lp",
@@ -31,7 +32,7 @@ ANSWER_CASES = {
     "integers": "milp, knapsack",
     "mixed integers": "milp, empty blocks",
 }
-"""Known program whose flat form is solved, by case."""
+"""Name of the known program with an optimum whose standard form is solved, by the words that name the case."""
 CLAIM_CASES = {
     "infeasible linear": "lp, infeasible",
     "unbounded linear": "lp, unbounded",
@@ -41,7 +42,7 @@ CLAIM_CASES = {
     "unbounded second-order cone": "socp, unbounded",
     "infeasible integers": "milp, infeasible",
 }
-"""Known program without an optimum, by case."""
+"""Name of the known program without an optimum, by the words that name the case."""
 BOUND_TOLERANCE = 1e-6
 """Relative excess of the bound of an integer search over the optimum above which the bound is wrong."""
 
@@ -49,18 +50,19 @@ BOUND_TOLERANCE = 1e-6
 def answer_cases(solver: Solver) -> list[ConformanceCase]:
     """Return the cases about the answers of engines."""
     cases = [
-        ConformanceCase(f"answer, {what}", partial(_check_answer, solver, name)) for what, name in ANSWER_CASES.items()
+        ConformanceCase(f"answer, {words}", partial(_check_answer, solver, name))
+        for words, name in ANSWER_CASES.items()
     ]
     cases += [
-        ConformanceCase(f"claim, {what}", partial(_check_claim, solver, name)) for what, name in CLAIM_CASES.items()
+        ConformanceCase(f"claim, {words}", partial(_check_claim, solver, name)) for words, name in CLAIM_CASES.items()
     ]
-    cases.append(ConformanceCase("engine, the form stays as it is", partial(_check_form_is_kept, solver)))
+    cases.append(ConformanceCase("engine, the form stays as it is", partial(_check_form_is_unchanged, solver)))
     cases.append(ConformanceCase("engine, two at the same time", partial(_check_two_engines, solver)))
     return cases
 
 
-def flat_form(name: str) -> tuple[StandardForm, float]:
-    """Return the flat form of a known program, which is a minimisation, and the optimum of this minimisation."""
+def known_standard_form(name: str) -> tuple[StandardForm, float]:
+    """Return (standard form, optimum) of a known program; both are negated if the program is a maximisation."""
     known = next(entry for entry in KNOWN_PROGRAMS if entry.name == name)
     expected = known.make()
     form = expected.program.to_standard_form()
@@ -86,7 +88,8 @@ def solve_form(solver: Solver, form: StandardForm) -> Answer:
 def check_optimal(form: StandardForm, answer: object, optimum: float | None = None) -> Answer:
     """Return the answer, or raise an error if it does not satisfy the optimality conditions of the form.
 
-    For an integer program, the bound is checked instead of multipliers, against `optimum` if it is given.
+    For an integer program, the bound of the answer is checked instead of multipliers; if `optimum` is given, the bound
+    must not be above it.
     """
     require(isinstance(answer, Answer), f"solve must return an Answer, not {type(answer).__name__}")
     assert isinstance(answer, Answer)
@@ -95,14 +98,14 @@ def check_optimal(form: StandardForm, answer: object, optimum: float | None = No
     require(answer.termination is Termination.OPTIMAL, f"the program has an optimum, and {ended}")
     require(answer.x is not None, "it calls the program optimal and returns no point")
     assert answer.x is not None
-    fault = primal_fault(form, answer.x)
+    fault = describe_primal_violation(form, answer.x)
     require(not fault, f"it calls the program optimal, but {fault}")
     if form.integer.any():
         _check_bound(form, answer, optimum)
         return answer
     require(answer.z is not None, "it returns no multipliers, which only integer programs may lack")
     assert answer.z is not None
-    fault = dual_fault(form, answer.x, answer.z)
+    fault = describe_dual_violation(form, answer.x, answer.z)
     require(not fault, f"it calls the program optimal, but {fault}")
     return answer
 
@@ -120,9 +123,10 @@ def _check_types(answer: Answer) -> None:
 
 
 def _check_bound(form: StandardForm, answer: Answer, optimum: float | None) -> None:
-    """Check that the answer for an integer program has a bound, which is not above the optimum, and an optimal point.
+    """Raise an error unless the answer for an integer program has a bound that is not above the optimum.
 
-    milopt cannot recompute the bound, so a wrong bound would give a wrong optimum.
+    The objective at its point must not be above the optimum either. milopt cannot recompute the bound, so a wrong bound
+    would make milopt state a wrong optimum. If `optimum` is None, only the existence of the bound is checked.
     """
     require(answer.bound is not None, "it returns no bound for an integer program, so no gap can be stated")
     assert answer.x is not None
@@ -135,17 +139,18 @@ def _check_bound(form: StandardForm, answer: Answer, optimum: float | None) -> N
 
 
 def _check_answer(solver: Solver, name: str, is_excepted: bool) -> None:
-    """Check the answer for the flat form of a known program."""
-    form, optimum = flat_form(name)
+    """Check the answer for the standard form of a known program."""
+    form, optimum = known_standard_form(name)
     check_optimal(form, solve_form(solver, require_supported(solver, form)), optimum)
 
 
 def _check_claim(solver: Solver, name: str, is_excepted: bool) -> None:
     """Check that a program without an optimum is not called optimal, and an unbounded one not infeasible.
 
-    "Unbounded" may mean "infeasible or unbounded": many solvers do not distinguish these, and milopt finds out.
+    An engine may return "unbounded" for an infeasible program: many solvers report "infeasible or unbounded", and
+    milopt then determines which of the two it is.
     """
-    form, _ = flat_form(name)
+    form, _ = known_standard_form(name)
     truth = next(entry for entry in KNOWN_PROGRAMS if entry.name == name).termination
     answer = solve_form(solver, require_supported(solver, form))
     problem = f"the program is {truth}, and its raw status is {answer.raw_status!r}"
@@ -155,17 +160,17 @@ def _check_claim(solver: Solver, name: str, is_excepted: bool) -> None:
         require(answer.termination is not Termination.INFEASIBLE, message)
 
 
-def _check_form_is_kept(solver: Solver, is_excepted: bool) -> None:
+def _check_form_is_unchanged(solver: Solver, is_excepted: bool) -> None:
     """Check that an engine does not write into the arrays of its form, which milopt still needs."""
     form = first_supported_form(solver)
-    before = {name: get(form).copy() for name, get in _ARRAYS.items()}
+    before = {name: get(form).copy() for name, get in _FORM_ARRAYS.items()}
     solve_form(solver, form)
-    for name, get in _ARRAYS.items():
+    for name, get in _FORM_ARRAYS.items():
         same = np.array_equal(get(form), before[name], equal_nan=True)
         require(same, f"its engine changes {name} of the form, which milopt needs for the certificate: copy it first")
 
 
-_ARRAYS: dict[str, Callable[[StandardForm], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = {
+_FORM_ARRAYS: dict[str, Callable[[StandardForm], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = {
     "q": lambda form: form.q,
     "F": lambda form: form.F.data,
     "g": lambda form: form.g,
@@ -173,12 +178,14 @@ _ARRAYS: dict[str, Callable[[StandardForm], np.ndarray[tuple[int, ...], np.dtype
     "upper": lambda form: form.upper,
     "P": lambda form: form.P.dense,
 }
+"""Functions that read the arrays of a form which an engine must not change."""
 
 
 def _check_two_engines(solver: Solver, is_excepted: bool) -> None:
     """Check that engines share no state: each is correct for its own form after the other has solved."""
     forms = [
-        flat_form(name)[0] for name in ("lp", "lp, maximised", "qp", "qp, maximised", "box qp", "box qp, singular P")
+        known_standard_form(name)[0]
+        for name in ("lp", "lp, maximised", "qp", "qp, maximised", "box qp", "box qp, singular P")
     ]
     supported = [form for form in forms if unsupported_reason(solver, form) is None][:2]
     if len(supported) < 2:
@@ -188,9 +195,9 @@ def _check_two_engines(solver: Solver, is_excepted: bool) -> None:
         for form, engine in [*zip(supported, engines, strict=True), (supported[0], engines[0])]:
             answer = engine.solve(None)
             message = "after another engine of the solver has solved another program"
-            fault = "no point" if answer.x is None else primal_fault(form, answer.x)
+            fault = "no point" if answer.x is None else describe_primal_violation(form, answer.x)
             if not fault and answer.x is not None and answer.z is not None:
-                fault = dual_fault(form, answer.x, answer.z)
+                fault = describe_dual_violation(form, answer.x, answer.z)
             require(not fault, f"{message}, its answer is wrong: {fault}")
     finally:
         for engine in engines:
@@ -200,7 +207,7 @@ def _check_two_engines(solver: Solver, is_excepted: bool) -> None:
 def first_supported_form(solver: Solver) -> StandardForm:
     """Return the form of a small program that the solver supports; raise NotApplicableError if there is none."""
     svm = next(entry for entry in KNOWN_PROGRAMS if entry.name == "qp, separable svm").make().program
-    small = [flat_form(name)[0] for name in ("qp", "lp", "socp, ball", "box qp", "qp, equations only")]
+    small = [known_standard_form(name)[0] for name in ("qp", "lp", "socp, ball", "box qp", "qp, equations only")]
     for form in [*small, svm.to_standard_form("dual")]:
         if unsupported_reason(solver, form) is None:
             return form

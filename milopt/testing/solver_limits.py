@@ -1,7 +1,8 @@
 """Conformance cases about time: a time limit is respected, or the solver states why not; Ctrl-C ends a long solve.
 
-Nothing here depends on the speed of the machine: a program is made larger until the solver needs some seconds. It is
-then solved again with a tenth of that time.
+Nothing here depends on the speed of the machine: a program is made larger until the solver needs some seconds for it.
+The program is then solved again with a tenth of this time as the limit. Every case has a parameter `is_excepted` (see
+`ConformanceCase`), which these cases do not use.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ LONG_SECONDS = 4.0
 LIMIT_SHARE, LATE_SHARE = 0.1, 0.6
 """Fractions of the time without a limit: the time limit, and the time by which the solver must have ended."""
 MAX_ENTRIES = 6_000_000
-"""Maximum number of entries of a square matrix with as many rows as the tried program has columns."""
+"""Largest square of the number of columns of a tried program, which is about the number of entries of its matrices."""
 MAX_TRIES = 3
-"""Number of tries; one that ends in time is sufficient, because other processes may delay the others."""
+"""Maximum number of tries; one try that ends in time is sufficient, because other processes may delay a try."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class LongProgram:
 
 def limit_cases(solver: Solver) -> list[ConformanceCase]:
     """Return the cases about the time limit and about Ctrl-C."""
-    long = _CachedCall(partial(_long_program, solver))
+    long = _CachedCall(partial(_find_long_program, solver))
     return [
         ConformanceCase("time limit", partial(_check_time_limit, solver, long)),
         ConformanceCase("Ctrl-C", partial(_check_interrupt, solver, long)),
@@ -67,7 +68,7 @@ class _CachedCall:
         return self._found
 
 
-def _long_program(solver: Solver) -> LongProgram:
+def _find_long_program(solver: Solver) -> LongProgram:
     """Return a program that takes the solver at least `LONG_SECONDS`; raise NotApplicableError if none does."""
     for form in _larger_programs(solver):
         if unsupported_reason(solver, form) is not None:
@@ -88,12 +89,17 @@ def _larger_programs(solver: Solver) -> Iterator[StandardForm]:
     """Yield larger and larger programs of the hardest kind that a solver supports."""
     size = 10 if Feature.INTEGER in solver.features else 60
     while size * size <= MAX_ENTRIES:
-        yield _program(solver, size).to_standard_form()
+        yield _build_hard_program(solver, size).to_standard_form()
         size = size + 4 if Feature.INTEGER in solver.features else int(1.6 * size)
 
 
-def _program(solver: Solver, size: int) -> Program:
-    """Return a program with `size` columns: with integers if the solver supports them, else quadratic, else linear."""
+def _build_hard_program(solver: Solver, size: int) -> Program:
+    """Build a random program with `size` columns of the hardest kind that the solver supports.
+
+    The program is a MILP if the solver supports integers. Otherwise it is quadratic, or linear if the solver does not
+    support that, with rows and, if supported, a second-order cone. A quadratic program for a solver that recognises
+    patterns has only bounds.
+    """
     rng = np.random.default_rng(size)
     program = Program("long")
     if Feature.INTEGER in solver.features:

@@ -1,4 +1,7 @@
-"""Conformance cases of the members of a solver: name, features, rank, availability, options and output."""
+"""Conformance cases of the members of a solver: name, features, rank, availability, options and output.
+
+Every case has a parameter `is_excepted` (see `ConformanceCase`), which these cases do not use.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from milopt.testing.solver_answers import first_supported_form, solve_form
 UNKNOWN_OPTION = "no_solver_has_an_option_of_this_name"
 """Name of an option that no solver has."""
 
-_IMPORTED = """
+_IMPORT_SCRIPT = """
 import json, sys
 import milopt.solving.solver, milopt.compilation.standard_form
 from importlib import import_module
@@ -36,6 +39,7 @@ for name in {qualified!r}.split("."):
 found = (solver({variant!r}) if {variant!r} else solver()).availability()
 print(json.dumps([bool(found.installed), sorted(set(sys.modules) - before)]))
 """
+"""Program for another process: print whether a solver is installed, and the modules that this question imported."""
 
 
 def member_cases(solver: Solver) -> list[ConformanceCase]:
@@ -69,7 +73,7 @@ def _check_names(solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_features(solver: Solver, is_excepted: bool) -> None:
-    """Check that `features` and `cones` are frozensets of known entries, and that linear programs are included."""
+    """Check that `features` and `cones` are frozensets of known entries, and that `Feature.LINEAR` is included."""
     are_features = isinstance(solver.features, frozenset) and all(
         isinstance(entry, Feature) for entry in solver.features
     )
@@ -82,7 +86,7 @@ def _check_features(solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_rank(solver: Solver, is_excepted: bool) -> None:
-    """Check that `rank` returns a number or None for any program, and the same if it is called twice."""
+    """Check that `rank` returns a number or None for every known program, and the same if it is called again."""
     for known in KNOWN_PROGRAMS:
         profile = Profile.of(known.make().program)
         ranks = [solver.rank(profile), solver.rank(profile)]
@@ -103,7 +107,7 @@ def _check_unsupported_reason(solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_registration(solver: Solver, is_excepted: bool) -> None:
-    """Check that the name, if it is registered, is registered for the class of the solver."""
+    """Check that the name of the solver, if an installed package registers it, is registered for the solver's class."""
     family = solver.name.partition(":")[0]
     if family not in {name.partition(":")[0] for name in registry.solver_names()}:
         raise NotApplicableError(f"no installed package registers {solver.name!r} in the group milopt.solvers")
@@ -127,7 +131,7 @@ def _check_import(solver: Solver, is_excepted: bool) -> None:
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__:
         raise NotApplicableError("its class is not in a module that another process can import")
     variant = getattr(solver, "variant", "")
-    code = _IMPORTED.format(module=cls.__module__, qualified=cls.__qualname__, variant=variant)
+    code = _IMPORT_SCRIPT.format(module=cls.__module__, qualified=cls.__qualname__, variant=variant)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -170,7 +174,7 @@ def _check_extra(solver: Solver, is_excepted: bool) -> None:
 
 
 def _check_quiet(solver: Solver, is_excepted: bool) -> None:
-    """Check that the solver prints nothing, with and without `verbose`, and that its answer has no log without it."""
+    """Check that the solver prints nothing, with or without `verbose`, and that only `verbose` gives a log."""
     form = first_supported_form(solver)
     # Some packages store the standard output when they are imported, so import them before it is replaced.
     solve_form(solver, form)

@@ -18,11 +18,11 @@ from milopt.testing.known_programs import KNOWN_PROGRAMS, Expected, KnownProgram
 OBJECTIVE_TOLERANCE = 1e-6
 """Maximum relative difference between the objective of a certified point and the optimum."""
 POINT_TOLERANCE = 1e-4
-"""Maximum relative error of points and multipliers, which certificates of 1e-6 determine less accurately."""
+"""Maximum relative error of points and multipliers; a certificate of 1e-6 determines the objective more accurately."""
 EXCEPTED_SECONDS = 10.0
 """Time limit of a case that is a stated exception, so that a slow solver does not delay the check."""
-UNFINISHED = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
-"""Terminations that state nothing about the program."""
+INCONCLUSIVE_TERMINATIONS = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
+"""Terminations that state nothing about the optimum of the program."""
 
 
 def program_cases(solver: Solver) -> list[ConformanceCase]:
@@ -31,9 +31,9 @@ def program_cases(solver: Solver) -> list[ConformanceCase]:
 
 
 def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> None:
-    """Raise an error unless a solver finds and proves the known answer of a program.
+    """Raise an error unless milopt finds the known answer of a program with this solver, and certifies it.
 
-    Raises NotApplicableError if the solver rejects a program that its features and cones do not allow.
+    Raises NotApplicableError if the solver rejects the program and its features and cones allow it to do so.
     """
     expected = known.make()
     is_supported = supports_features(solver, known.features, known.cones)
@@ -60,13 +60,13 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
 
 
 def _require_no_wrong_answer(known: KnownProgram, expected: Expected, result: Result) -> None:
-    """Raise an error if a result that is called optimal, infeasible, unbounded or certified is not."""
+    """Raise an error if a result is called optimal, infeasible, unbounded or certified, and this is wrong."""
     truth = _describe_truth(known, expected)
     if result.termination is Termination.OPTIMAL:
         right = known.termination is Termination.OPTIMAL and _is_near(result.objective, expected.objective)
         if not right:
             raise WrongAnswerError(f"{truth}, and it was called optimal with {result.objective:.9g}")
-    elif result.termination in UNFINISHED:
+    elif result.termination in INCONCLUSIVE_TERMINATIONS:
         if result.point is PointStatus.CERTIFIED:
             raise WrongAnswerError(f"it ended as {result.termination} with a point that is called certified")
     elif result.termination is not known.termination:
@@ -102,7 +102,7 @@ def _check_end_without_a_point(known: KnownProgram, result: Result) -> None:
 def _require_near(subject: str, values: Vector, expected: Vector) -> None:
     """Raise an error unless two arrays agree up to `POINT_TOLERANCE`."""
     near = np.allclose(values, expected, rtol=POINT_TOLERANCE, atol=POINT_TOLERANCE)
-    require(near, f"{subject} are {_short(expected)}, and it found {_short(values)}")
+    require(near, f"{subject} are {_format_values(expected)}, and it found {_format_values(values)}")
 
 
 def _is_near(value: float, expected: float, tolerance: float = OBJECTIVE_TOLERANCE) -> bool:
@@ -123,6 +123,6 @@ def _describe_end(result: Result) -> str:
     return f"{result.termination}{proof} (raw status {result.raw_status!r}). {result.message}".strip()
 
 
-def _short(values: object) -> str:
+def _format_values(values: object) -> str:
     """Return values as short text."""
     return np.array2string(np.asarray(values), precision=6, threshold=8)

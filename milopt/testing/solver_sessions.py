@@ -1,6 +1,7 @@
 """Conformance cases of sessions: after a change, an engine must find the optimum of the changed form.
 
-Each change is a function that changes the program in place and returns the `Change` to report to the engine.
+Each change is a function that changes a `ChangingProgram` in place and returns the `Change` to report to the engine.
+Every case has a parameter `is_excepted` (see `ConformanceCase`), which these cases do not use.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from milopt.solving.solver import Solver
 from milopt.testing.conformance import CaseError, ConformanceCase
 from milopt.testing.solver_answers import check_optimal, require_supported
 
-COLUMNS = 5
+COLUMN_COUNT = 5
 """Number of columns of the program, before columns are added."""
 _RNG = np.random.default_rng(81)
-_ROWS, _CAPS, _COST = _RNG.normal(size=(6, COLUMNS)), _RNG.normal(size=(3, COLUMNS)), 4 * _RNG.normal(size=COLUMNS)
-_FEASIBLE_POINT = np.full(COLUMNS, 0.3)
+_ROWS, _CAPS, _COST = (
+    _RNG.normal(size=(6, COLUMN_COUNT)),
+    _RNG.normal(size=(3, COLUMN_COUNT)),
+    4 * _RNG.normal(size=COLUMN_COUNT),
+)
+_FEASIBLE_POINT = np.full(COLUMN_COUNT, 0.3)
 """Point that satisfies all rows before they are changed."""
 
 
@@ -32,14 +37,14 @@ class ChangingProgram:
         self.is_curved = is_curved
         self.cost, self.shift = _COST, np.zeros(6)
         self.rows, self.caps = _ROWS, _CAPS
-        self.lower, self.upper = np.full(COLUMNS, -2.0), np.full(COLUMNS, 2.0)
+        self.lower, self.upper = np.full(COLUMN_COUNT, -2.0), np.full(COLUMN_COUNT, 2.0)
         self.has_rows, self.has_total, self.has_columns = True, False, False
 
     def declare(self) -> Program:
         """Declare the program in its current state."""
         program = Program("changing")
-        x = program.variable("x", COLUMNS, lower=self.lower, upper=self.upper)
-        objective = self.cost @ x + (0.5 * quad_form(x, np.eye(COLUMNS)) if self.is_curved else 0.0)
+        x = program.variable("x", COLUMN_COUNT, lower=self.lower, upper=self.upper)
+        objective = self.cost @ x + (0.5 * quad_form(x, np.eye(COLUMN_COUNT)) if self.is_curved else 0.0)
         rows, caps = self.rows @ x, self.caps @ x
         if self.has_columns:
             new = program.variable("new", 2, lower=0, upper=1)
@@ -53,14 +58,14 @@ class ChangingProgram:
             program.subject_to(x.sum() >= 1.6, name="total")
         return program
 
-    def form(self) -> StandardForm:
-        """Return the flat form of the current state."""
+    def standard_form(self) -> StandardForm:
+        """Return the standard form of the program in its current state."""
         return self.declare().to_standard_form()
 
 
 def _change_objective(program: ChangingProgram) -> Change:
     """Change the linear objective."""
-    program.cost = -2 * program.cost + np.eye(COLUMNS)[0]
+    program.cost = -2 * program.cost + np.eye(COLUMN_COUNT)[0]
     return Change(ChangeKind.LINEAR)
 
 
@@ -72,8 +77,8 @@ def _change_offsets(program: ChangingProgram) -> Change:
 
 def _change_bounds(program: ChangingProgram) -> Change:
     """Change bounds of columns."""
-    program.lower, program.upper = np.linspace(-1.0, 0.2, COLUMNS), np.linspace(0.4, 1.5, COLUMNS)
-    return Change(ChangeKind.BOUNDS, np.arange(COLUMNS))
+    program.lower, program.upper = np.linspace(-1.0, 0.2, COLUMN_COUNT), np.linspace(0.4, 1.5, COLUMN_COUNT)
+    return Change(ChangeKind.BOUNDS, np.arange(COLUMN_COUNT))
 
 
 def _add_rows(program: ChangingProgram) -> Change:
@@ -98,7 +103,7 @@ def _delete_rows(program: ChangingProgram) -> Change:
 def _add_columns(program: ChangingProgram) -> Change:
     """Add columns."""
     program.has_columns = True
-    return Change(ChangeKind.COLUMNS_ADDED, np.arange(COLUMNS, COLUMNS + 2))
+    return Change(ChangeKind.COLUMNS_ADDED, np.arange(COLUMN_COUNT, COLUMN_COUNT + 2))
 
 
 def _change_several_parts(program: ChangingProgram) -> Change:
@@ -107,7 +112,7 @@ def _change_several_parts(program: ChangingProgram) -> Change:
     return Change(ChangeKind.EVERYTHING)
 
 
-CHANGES: dict[str, tuple[Callable[[ChangingProgram], Change], ...]] = {
+CHANGE_SEQUENCES: dict[str, tuple[Callable[[ChangingProgram], Change], ...]] = {
     "other costs": (_change_objective,),
     "other offsets": (_change_offsets, _change_offsets),
     "other bounds": (_change_bounds,),
@@ -125,6 +130,7 @@ CHANGES: dict[str, tuple[Callable[[ChangingProgram], Change], ...]] = {
         _delete_rows,
     ),
 }
+"""Changes that are made one after the other to one session, by the words that name the case."""
 
 
 def session_cases(solver: Solver) -> list[ConformanceCase]:
@@ -132,21 +138,21 @@ def session_cases(solver: Solver) -> list[ConformanceCase]:
     return [
         ConformanceCase(f"session, {words}, {kind}", partial(_check_changes, solver, changes, kind == "quadratic"))
         for kind in ("linear", "quadratic")
-        for words, changes in CHANGES.items()
+        for words, changes in CHANGE_SEQUENCES.items()
     ]
 
 
 def _check_changes(
     solver: Solver, changes: tuple[Callable[[ChangingProgram], Change], ...], is_curved: bool, is_excepted: bool
 ) -> None:
-    """Check that the answer of one engine is optimal after each of the changes; `is_curved`: a QP, not an LP."""
+    """Check that the answer of one engine is optimal after each of the changes to an LP (a QP if `is_curved`)."""
     program = ChangingProgram(is_curved)
-    engine = solver.engine(require_supported(solver, program.form()), Options())
+    engine = solver.engine(require_supported(solver, program.standard_form()), Options())
     try:
         engine.solve(None)
         for change in changes:
             message = change(program)
-            form = require_supported(solver, program.form())
+            form = require_supported(solver, program.standard_form())
             engine.update(form, message)
             try:
                 check_optimal(form, engine.solve(None))

@@ -23,8 +23,8 @@ def check_solver(
     The cases are: the members of the class, its rank, availability and options; known programs of all kinds that its
     features and cones allow (also badly scaled, degenerate, infeasible and unbounded ones), with known optimum,
     multipliers and status; reasons for unsupported programs; the raw answers of its engine, with the signs of
-    multipliers; changes in a session; a time limit, and Ctrl-C. `solver_case_names` lists them. The check waits for
-    each solve, so a solver should have a limit of iterations.
+    multipliers; changes in a session; a time limit, and Ctrl-C. `solver_case_names` lists the cases. The check waits
+    for each solve, so a solver should have a limit of iterations.
 
     Parameters
     ----------
@@ -32,8 +32,9 @@ def check_solver(
         Solver, which must be installed, or the name of a registered solver.
     except_for : mapping of str to str, optional
         Cases that the solver does not pass, with the reason. Known programs among them have a time limit of ten
-        seconds. Such a case may fail, but not by a wrong answer: a point that is called optimal and is not, or a wrong
-        proof. If such a case passes or does not apply, a warning is given.
+        seconds. Such a case may fail, but not by a wrong answer: a point that is called optimal or certified and is
+        not, a feasible program that is called infeasible, or a bounded program that is called unbounded. If such a case
+        passes or does not apply, a warning is given.
     only : collection of str, optional
         Names of the cases to run. By default, all cases are run.
 
@@ -54,16 +55,16 @@ def check_solver(
     >>> report.passed, list(report.left_out)
     (['lp'], ['socp, ball'])
     """
-    chosen = _solver(solver)
+    chosen = _as_solver(solver)
     return run_cases(chosen.name, _cases(chosen), except_for, only)
 
 
 def solver_case_names(solver: Solver | str) -> list[str]:
     """Return the names of the cases of `check_solver`."""
-    return [case.name for case in _cases(_solver(solver))]
+    return [case.name for case in _cases(_as_solver(solver))]
 
 
-def _solver(solver: object) -> Solver:
+def _as_solver(solver: object) -> Solver:
     """Return a solver, given as an object or by name; raise an error if it is neither."""
     if isinstance(solver, str):
         return registry.require_solver(solver)

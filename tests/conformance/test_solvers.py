@@ -11,7 +11,7 @@ from milopt.solving.engine import ChangeKind
 from milopt.solving.solver_support import supports_features
 from milopt.testing import check_solver, solver_case_names
 from milopt.testing.known_programs import KNOWN_PROGRAMS, KnownProgram
-from milopt.testing.solver_sessions import CHANGES, ChangingProgram
+from milopt.testing.solver_sessions import CHANGE_SEQUENCES, ChangingProgram
 from tests.conformance.solvers_under_test import EXCEPTIONS, exceptions_of, is_slow, solver_names
 
 PAIRS = [(name, case) for name in solver_names() for case in solver_case_names(name)]
@@ -64,7 +64,9 @@ def test_every_known_program_is_required_of_some_solver(known: KnownProgram) -> 
 
 
 def test_every_change_of_a_form_has_a_case() -> None:
-    kinds = {change(ChangingProgram(is_curved=False)).kind for changes in CHANGES.values() for change in changes}
+    kinds = {
+        change(ChangingProgram(is_curved=False)).kind for changes in CHANGE_SEQUENCES.values() for change in changes
+    }
     assert kinds == set(ChangeKind)
 
 

@@ -100,7 +100,7 @@ def test_a_report_has_the_numbers_of_the_fit(model, target, data) -> None:
 def test_a_report_shows_what_was_resolved_from_the_data(model, data) -> None:
     content = clone(model).set_params(kernel=RBF(), random_state=3).fit(data.bags, data.y).report().as_dict()
     assert content["parameters"]["kernel"] == "RBF()"
-    assert content["resolved"] == ({"kernel": f"RBF(s={1 / 3!r})"} if model.fits_kernels else {})
+    assert content["resolved"] == ({"kernel": f"RBF(s={1 / 3!r})"} if model.receives_fitted_kernels else {})
 
 
 def test_a_report_shows_the_given_options(data) -> None:

@@ -25,7 +25,7 @@ def is_harmless(mutant: Atom) -> bool:
     samples, at = AtomSamples(mutant, 1000), mutant.segments
     program = EpigraphProgram(mutant, at)
     for number in range(POINTS):
-        e = samples.with_slopes(number)
+        e = samples.point_with_slopes(number)
         steepness = 1.0 + np.abs(mutant.slopes(e, at)).max()
         if steepness > LARGEST_STEEPNESS:
             continue

@@ -3,6 +3,7 @@
 from milopt.testing.known_programs import combinatorial, conic, exponential, linear, quadratic
 from milopt.testing.known_programs.known_program import KNOWN_PROGRAMS, Expected, KnownProgram
 
-MODULES = (linear, quadratic, conic, exponential, combinatorial)
+PROGRAM_MODULES = (linear, quadratic, conic, exponential, combinatorial)
+"""Modules whose import fills `KNOWN_PROGRAMS`."""
 
-__all__ = ["KNOWN_PROGRAMS", "MODULES", "Expected", "KnownProgram"]
+__all__ = ["KNOWN_PROGRAMS", "PROGRAM_MODULES", "Expected", "KnownProgram"]

@@ -1,4 +1,4 @@
-"""Combinatorial programs: integer variables, and maxima on their concave side, which need witnesses."""
+"""Combinatorial programs: integer programs, and programs with maxima of bags that are not convex and need witnesses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from milopt.testing.known_programs.known_program import (
     SOCP,
     UNBOUNDED,
     Expected,
-    known_program,
     rbf_gram,
+    register_known_program,
     some_bags,
 )
 
 
-@known_program("milp, knapsack", MILP)
-def _knapsack() -> Expected:
+@register_known_program("milp, knapsack", MILP)
+def _build_knapsack() -> Expected:
     rng = np.random.default_rng(41)
     value, weight = rng.integers(5, 30, 9).astype(float), rng.integers(3, 20, 9).astype(float)
     room = float(weight.sum() // 2)
@@ -37,8 +37,8 @@ def _knapsack() -> Expected:
     return Expected(program, float((packs @ value)[packs @ weight <= room].max()))
 
 
-@known_program("milp, scaled by 1e6", MILP)
-def _milp_scaled() -> Expected:
+@register_known_program("milp, scaled by 1e6", MILP)
+def _build_milp_scaled() -> Expected:
     program = Program("fixed charge")
     flow = program.variable("flow", 3, lower=0)
     built = program.variable("built", 3, lower=0, upper=1, integer=True)
@@ -49,8 +49,8 @@ def _milp_scaled() -> Expected:
     return Expected(program, 8.5e6)
 
 
-@known_program("milp, empty blocks", MILP)
-def _milp_empty_blocks() -> Expected:
+@register_known_program("milp, empty blocks", MILP)
+def _build_milp_empty_blocks() -> Expected:
     program = Program("empty blocks")
     x = program.variable("x", 2, lower=0, integer=True)
     nothing = program.variable("nothing", 0, integer=True)
@@ -60,8 +60,8 @@ def _milp_empty_blocks() -> Expected:
     return Expected(program, 2.0, {"x": np.ones(2)})
 
 
-@known_program("milp, infeasible", MILP, INFEASIBLE, "parity")
-def _milp_infeasible() -> Expected:
+@register_known_program("milp, infeasible", MILP, INFEASIBLE, "parity")
+def _build_milp_infeasible() -> Expected:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
     program.minimize(x.sum())
@@ -69,16 +69,16 @@ def _milp_infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("milp, unbounded", MILP, UNBOUNDED, "runaway")
-def _milp_unbounded() -> Expected:
+@register_known_program("milp, unbounded", MILP, UNBOUNDED, "runaway")
+def _build_milp_unbounded() -> Expected:
     program = Program("unbounded integers")
     x = program.variable("runaway", lower=0, integer=True)
     program.maximize(x)
     return Expected(program)
 
 
-@known_program("miqp, closest lattice point", MIQP)
-def _miqp_lattice() -> Expected:
+@register_known_program("miqp, closest lattice point", MIQP)
+def _build_miqp_lattice() -> Expected:
     rng = np.random.default_rng(42)
     basis, target = rng.normal(size=(4, 3)), 3 * rng.normal(size=4)
     program = Program("lattice")
@@ -89,12 +89,12 @@ def _miqp_lattice() -> Expected:
     return Expected(program, float(values.min()), {"x": points[values.argmin()]})
 
 
-@known_program("miqp, fixed charges", MIQP)
-def _miqp_charges() -> Expected:
+@register_known_program("miqp, fixed charges", MIQP)
+def _build_miqp_charges() -> Expected:
     """Build a program that decides which sites to build, each with a fixed charge.
 
-    With the target t, a site with flow x <= 1 saves x (2 t - x) minus its charge: it is built with x = min(t, 1) if
-    this is positive.
+    With the target t, building a site with flow x <= 1 saves x (2 t - x) minus the charge. The site is built, with
+    x = min(t, 1), if this saving is positive.
     """
     target, charge = np.array([0.5, 0.9, 2.0, 0.4]), np.array([0.3, 0.5, 1.0, 0.1])
     program = Program("sites")
@@ -108,8 +108,8 @@ def _miqp_charges() -> Expected:
     return Expected(program, float(values.sum()), {"built": pays.astype(float)})
 
 
-@known_program("miqp, infeasible", MIQP, INFEASIBLE, "parity")
-def _miqp_infeasible() -> Expected:
+@register_known_program("miqp, infeasible", MIQP, INFEASIBLE, "parity")
+def _build_miqp_infeasible() -> Expected:
     program = Program("parity")
     x = program.variable("x", 2, lower=0, upper=5, integer=True)
     program.minimize(sum_squares(x))
@@ -117,8 +117,8 @@ def _miqp_infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("misocp, integers in a ball", MISOCP)
-def _misocp_ball() -> Expected:
+@register_known_program("misocp, integers in a ball", MISOCP)
+def _build_misocp_ball() -> Expected:
     cost = np.array([1.0, -2.0, 0.7])
     program = Program("ball")
     x = program.variable("x", 3, lower=-3, upper=3, integer=True)
@@ -129,9 +129,9 @@ def _misocp_ball() -> Expected:
     return Expected(program, float((points @ cost)[inside].min()))
 
 
-@known_program("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
-def _misocp_infeasible() -> Expected:
-    """Build a ball around (1/2, 1/2) that contains no corner of the square."""
+@register_known_program("misocp, infeasible", MISOCP, INFEASIBLE, "ball")
+def _build_misocp_infeasible() -> Expected:
+    """Build a program over the corners of the unit square in a ball around (1/2, 1/2) that contains no corner."""
     program = Program("no corner")
     x = program.variable("x", 2, lower=0, upper=1, integer=True)
     program.minimize(x.sum())
@@ -139,8 +139,8 @@ def _misocp_infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("dc, 1-norm ball", LP, scheme="exact")
-def _dc_one_norm() -> Expected:
+@register_known_program("dc, 1-norm ball", LP, scheme="exact")
+def _build_dc_one_norm() -> Expected:
     """Maximise a convex function over the 1-norm ball: the optimum is a vertex, plus or minus a unit vector."""
     bags = some_bags()
     program = Program("largest maxima, 1-norm")
@@ -151,8 +151,8 @@ def _dc_one_norm() -> Expected:
     return Expected(program, float(best))
 
 
-@known_program("dc, Hilbert ball", SOCP, scheme="exact")
-def _dc_hilbert() -> Expected:
+@register_known_program("dc, Hilbert ball", SOCP, scheme="exact")
+def _build_dc_hilbert() -> Expected:
     """Maximise bag maxima over the unit ball: the optimum is the largest norm of a sum of one feature map per bag."""
     bags = some_bags()
     program = Program("largest maxima, Hilbert ball")
@@ -166,9 +166,9 @@ def _dc_hilbert() -> Expected:
     return Expected(program, float(np.sqrt(max(gram[np.ix_(p, p)].sum() for p in chosen))))
 
 
-@known_program("dc, two ends", LP, scheme="exact")
-def _dc_two_ends() -> Expected:
-    """Maximise max(w, 0.9 w, -1.5 w) over [-1, 1]: optimum 1.5 at w = -1; a step from the bag mean leads to w = 1."""
+@register_known_program("dc, two ends", LP, scheme="exact")
+def _build_dc_two_ends() -> Expected:
+    """Maximise max(w, 0.9 w, -1.5 w) over [-1, 1]: optimum 1.5 at w = -1; a step from the bag mean goes to w = 1."""
     bag = as_bags([np.array([[1.0], [0.9], [-1.5]])])
     program = Program("two ends")
     w = program.variable("w", 1, lower=-1, upper=1)
@@ -176,8 +176,8 @@ def _dc_two_ends() -> Expected:
     return Expected(program, 1.5, {"w": np.array([-1.0])})
 
 
-@known_program("dc, margins on a line", QP, scheme="exact")
-def _dc_margins() -> Expected:
+@register_known_program("dc, margins on a line", QP, scheme="exact")
+def _build_dc_margins() -> Expected:
     """Minimise w^2 / 2 + sum_i max(0, 1 - y_i max_{x in B_i} w x).
 
     The inner maximum is w max(B_i) if w >= 0, and w min(B_i) if w < 0. On either side of 0, the objective is
@@ -194,12 +194,12 @@ def _dc_margins() -> Expected:
     program.subject_to(y * bag_max(bags.instances @ w, bags) >= 1 - slack, name="margin")
     values = np.asarray(bags.instances)[:, 0]
     best = min(
-        _least_on_a_side(y * extreme, side) for extreme, side in ((bags.max(values), 1), (-bags.max(-values), -1))
+        _minimum_on_side(y * extreme, side) for extreme, side in ((bags.max(values), 1), (-bags.max(-values), -1))
     )
     return Expected(program, best)
 
 
-def _least_on_a_side(slopes: Vector, side: int) -> float:
+def _minimum_on_side(slopes: Vector, side: int) -> float:
     """Return the minimum of w^2 / 2 + sum_i max(0, 1 - slopes_i w) over side * w >= 0."""
     breaks = np.unique(np.concatenate([[0.0], 1 / slopes[slopes != 0]]))
     middles = np.concatenate([[breaks[0] - 1], 0.5 * (breaks[1:] + breaks[:-1]), [breaks[-1] + 1]])
@@ -208,8 +208,8 @@ def _least_on_a_side(slopes: Vector, side: int) -> float:
     return min(float(0.5 * w**2 + np.maximum(0.0, 1 - slopes * w).sum()) for w in tried)
 
 
-@known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
-def _dc_infeasible() -> Expected:
+@register_known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
+def _build_dc_infeasible() -> Expected:
     bags = some_bags()
     program = Program("maxima out of reach")
     w = program.variable("w", 2, lower=-1, upper=1)

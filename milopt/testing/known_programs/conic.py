@@ -10,15 +10,15 @@ from milopt.testing.known_programs.known_program import (
     SOCP,
     UNBOUNDED,
     Expected,
-    known_program,
     rbf_gram,
+    register_known_program,
     some_points,
     some_targets,
 )
 
 
-@known_program("socp, ball", SOCP)
-def _socp_ball() -> Expected:
+@register_known_program("socp, ball", SOCP)
+def _build_socp_ball() -> Expected:
     c, centre, radius = np.array([3.0, -4.0, 12.0]), np.array([1.0, 2.0, -1.0]), 2.0
     program = Program("ball")
     x = program.variable("x", 3)
@@ -27,8 +27,8 @@ def _socp_ball() -> Expected:
     return Expected(program, float(c @ centre) - 13 * radius, {"x": centre - radius * c / 13}, {"ball": np.array(13.0)})
 
 
-@known_program("socp, squared ball", SOCP)
-def _socp_squared_ball() -> Expected:
+@register_known_program("socp, squared ball", SOCP)
+def _build_socp_squared_ball() -> Expected:
     c = np.array([3.0, -4.0, 12.0])
     program = Program("squared ball")
     x = program.variable("x", 3)
@@ -37,8 +37,8 @@ def _socp_squared_ball() -> Expected:
     return Expected(program, -26.0, {"x": -2 * c / 13}, {"ball": np.array(13.0 / 4)})
 
 
-@known_program("socp, distance", SOCP)
-def _socp_distance() -> Expected:
+@register_known_program("socp, distance", SOCP)
+def _build_socp_distance() -> Expected:
     """Minimise the distance of a point to a half-space."""
     point, normal = np.array([1.0, -2.0, 0.5, 3.0]), np.array([2.0, 1.0, -2.0, 4.0])
     program = Program("distance")
@@ -49,8 +49,8 @@ def _socp_distance() -> Expected:
     return Expected(program, float(far), {"x": point + far * normal / 5}, {"half-space": np.array(1 / 5)})
 
 
-@known_program("socp, Hilbert ball", SOCP)
-def _socp_hilbert() -> Expected:
+@register_known_program("socp, Hilbert ball", SOCP)
+def _build_socp_hilbert() -> Expected:
     X, v = some_points(), some_targets()
     program = Program("Hilbert ball")
     f = program.function("f", RBF(0.7))
@@ -60,8 +60,8 @@ def _socp_hilbert() -> Expected:
     return Expected(program, 1.5 * length, {}, {"ball": np.array(length)})
 
 
-@known_program("socp, one row", SOCP)
-def _socp_one_row() -> Expected:
+@register_known_program("socp, one row", SOCP)
+def _build_socp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 2)
     t = program.variable("t", upper=5)
@@ -70,8 +70,8 @@ def _socp_one_row() -> Expected:
     return Expected(program, -5.0, {"x": np.array([-5.0, 0.0])}, {"cone": np.array(1.0)})
 
 
-@known_program("socp, apex", SOCP)
-def _socp_apex() -> Expected:
+@register_known_program("socp, apex", SOCP)
+def _build_socp_apex() -> Expected:
     """Build a program whose optimum is the apex of the cone, where the multipliers are not unique."""
     program = Program("apex")
     x, t = program.variable("x", 3), program.variable("t")
@@ -80,8 +80,8 @@ def _socp_apex() -> Expected:
     return Expected(program, 0.0)
 
 
-@known_program("socp, scaled by 1e6", SOCP)
-def _socp_scaled() -> Expected:
+@register_known_program("socp, scaled by 1e6", SOCP)
+def _build_socp_scaled() -> Expected:
     c, scales = np.array([3.0, -4.0, 12.0]), np.array([1.0, 1e3, 1e6])
     program = Program("scaled ball")
     x = program.variable("x", 3)
@@ -90,8 +90,8 @@ def _socp_scaled() -> Expected:
     return Expected(program, -26.0, {}, {"ball": np.array(13.0)})
 
 
-@known_program("socp, 5000 rows", SOCP)
-def _socp_tall() -> Expected:
+@register_known_program("socp, 5000 rows", SOCP)
+def _build_socp_tall() -> Expected:
     rng = np.random.default_rng(31)
     c, A = np.array([3.0, -4.0, 12.0]), rng.normal(size=(5000, 3))
     program = Program("ball among 5000 rows")
@@ -102,8 +102,8 @@ def _socp_tall() -> Expected:
     return Expected(program, -26.0, {"x": -2 * c / 13}, {"ball": np.array(13.0), "idle": np.zeros(5000)})
 
 
-@known_program("socp, infeasible", SOCP, INFEASIBLE, "far")
-def _socp_infeasible() -> Expected:
+@register_known_program("socp, infeasible", SOCP, INFEASIBLE, "far")
+def _build_socp_infeasible() -> Expected:
     program = Program("infeasible ball")
     x = program.variable("x", 2)
     program.minimize(x.sum())
@@ -112,8 +112,8 @@ def _socp_infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("socp, unbounded", SOCP, UNBOUNDED, "runaway")
-def _socp_unbounded() -> Expected:
+@register_known_program("socp, unbounded", SOCP, UNBOUNDED, "runaway")
+def _build_socp_unbounded() -> Expected:
     program = Program("unbounded cone")
     x, t = program.variable("x", 2), program.variable("runaway")
     program.minimize(x[0] - t)

@@ -11,12 +11,12 @@ from milopt.testing.known_programs.known_program import (
     INFEASIBLE,
     UNBOUNDED,
     Expected,
-    known_program,
+    register_known_program,
 )
 
 
-@known_program("exponential, above a bound", EXPONENTIAL_PROGRAM)
-def _above_a_bound() -> Expected:
+@register_known_program("exponential, above a bound", EXPONENTIAL_PROGRAM)
+def _build_above_a_bound() -> Expected:
     program = Program("above a bound")
     x = program.variable("x")
     program.minimize(exp(x))
@@ -24,8 +24,8 @@ def _above_a_bound() -> Expected:
     return Expected(program, float(np.e), {"x": np.array(1.0)}, {"bound": np.array(np.e)})
 
 
-@known_program("exponential, entropy", EXPONENTIAL_PROGRAM)
-def _entropy() -> Expected:
+@register_known_program("exponential, entropy", EXPONENTIAL_PROGRAM)
+def _build_entropy() -> Expected:
     """Minimise sum_i x_i log x_i + c_i x_i over the simplex: the optimum x is proportional to exp(-c)."""
     c = np.array([0.3, -1.0, 2.0, 0.0])
     program = Program("entropy")
@@ -36,8 +36,8 @@ def _entropy() -> Expected:
     return Expected(program, -total, {"x": np.exp(-c - total)}, {"simplex": np.array(1 - total)})
 
 
-@known_program("exponential, sum of exponentials", EXPONENTIAL_PROGRAM)
-def _sum_of_exponentials() -> Expected:
+@register_known_program("exponential, sum of exponentials", EXPONENTIAL_PROGRAM)
+def _build_sum_of_exponentials() -> Expected:
     """Minimise log sum_i exp(x_i) with a fixed mean of x: all entries are equal at the optimum."""
     program = Program("sum of exponentials")
     x = program.variable("x", 5)
@@ -46,8 +46,8 @@ def _sum_of_exponentials() -> Expected:
     return Expected(program, 2 + float(np.log(5)), {"x": np.full(5, 2.0)}, {"mean": np.array(1.0)})
 
 
-@known_program("exponential, logistic loss", EXPONENTIAL_PROGRAM)
-def _logistic() -> Expected:
+@register_known_program("exponential, logistic loss", EXPONENTIAL_PROGRAM)
+def _build_logistic() -> Expected:
     """Minimise log(1 + exp(x - 1)) + log(1 + exp(1 - x)): the optimum is x = 1, where both terms are equal."""
     program = Program("logistic loss")
     x = program.variable("x")
@@ -55,8 +55,8 @@ def _logistic() -> Expected:
     return Expected(program, 2 * float(np.log(2)), {"x": np.array(1.0)})
 
 
-@known_program("exponential, infeasible", EXPONENTIAL_PROGRAM, INFEASIBLE, "above")
-def _infeasible() -> Expected:
+@register_known_program("exponential, infeasible", EXPONENTIAL_PROGRAM, INFEASIBLE, "above")
+def _build_exponential_infeasible() -> Expected:
     program = Program("infeasible exponential")
     x = program.variable("x")
     program.minimize(x)
@@ -65,8 +65,8 @@ def _infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("exponential, unbounded", EXPONENTIAL_PROGRAM, UNBOUNDED, "runaway")
-def _unbounded() -> Expected:
+@register_known_program("exponential, unbounded", EXPONENTIAL_PROGRAM, UNBOUNDED, "runaway")
+def _build_exponential_unbounded() -> Expected:
     program = Program("unbounded exponential")
     x, t = program.variable("x"), program.variable("runaway")
     program.minimize(x - t)

@@ -1,6 +1,7 @@
 """Programs with known answers: a named program, the features that a solver needs, and the correct answer.
 
-Optima are known in closed form, by enumeration, or because the program was built around them. No solver is called here.
+Optima are known in closed form, by enumeration, or because the program was built around a chosen optimum. No solver is
+called here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ EXPONENTIAL_PROGRAM = LP | {EXPONENTIAL.name}
 MILP = LP | {Feature.INTEGER}
 MIQP = MILP | {Feature.INTEGER_QUADRATIC}
 MISOCP = MILP | {SECOND_ORDER.name}
+"""Features and cones that a solver needs for programs of each kind."""
 
 OPTIMAL, INFEASIBLE, UNBOUNDED = Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED
 
@@ -65,7 +67,7 @@ class KnownProgram:
     termination : Termination
         Correct termination.
     blames : str
-        Text that the message of an infeasible or unbounded program must contain.
+        Name of a constraint or variable that the message about an infeasible or unbounded program must contain.
     scheme : str or None
         Scheme that solves the program; None for the default.
     """
@@ -92,16 +94,17 @@ class KnownProgram:
 
 
 KNOWN_PROGRAMS: list[KnownProgram] = []
+"""All programs with known answers, in the order of their definition."""
 
 
-def known_program(
+def register_known_program(
     name: str,
     needs: frozenset[Feature | str],
     termination: Termination = OPTIMAL,
     blames: str = "",
     scheme: str | None = None,
 ) -> Callable[[Callable[[], Expected]], Callable[[], Expected]]:
-    """Return a decorator that adds a function, which builds a program and its answer, to `KNOWN_PROGRAMS`."""
+    """Return a decorator for functions that build a program with its answer; it adds them to `KNOWN_PROGRAMS`."""
 
     def add(make: Callable[[], Expected]) -> Callable[[], Expected]:
         KNOWN_PROGRAMS.append(KnownProgram(name, needs, make, termination, blames, scheme))

@@ -6,24 +6,31 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from milopt import Program, bag_max
-from milopt.testing.known_programs.known_program import INFEASIBLE, LP, UNBOUNDED, Expected, known_program, some_bags
+from milopt.testing.known_programs.known_program import (
+    INFEASIBLE,
+    LP,
+    UNBOUNDED,
+    Expected,
+    register_known_program,
+    some_bags,
+)
 from milopt.testing.known_programs.planted import plant_program
 
 
-@known_program("lp", LP)
-def _lp() -> Expected:
+@register_known_program("lp", LP)
+def _build_lp() -> Expected:
     plan = plant_program(1)
     return Expected(plan.declare("lp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("lp, maximised", LP)
-def _lp_maximised() -> Expected:
+@register_known_program("lp, maximised", LP)
+def _build_lp_maximised() -> Expected:
     plan = plant_program(2)
     return Expected(plan.declare("lp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("lp, one row", LP)
-def _lp_one_row() -> Expected:
+@register_known_program("lp, one row", LP)
+def _build_lp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 3, lower=0)
     program.minimize(np.array([3.0, 1.0, 2.0]) @ x)
@@ -31,16 +38,16 @@ def _lp_one_row() -> Expected:
     return Expected(program, 2.0, {"x": np.array([0.0, 2.0, 0.0])}, {"total": np.array(1.0)})
 
 
-@known_program("lp, no rows", LP)
-def _lp_no_rows() -> Expected:
+@register_known_program("lp, no rows", LP)
+def _build_lp_no_rows() -> Expected:
     program = Program("no rows")
     x = program.variable("x", 3, lower=-1, upper=[4, 5, 6])
     program.minimize(np.array([1.0, -2.0, 3.0]) @ x + 2)
     return Expected(program, -12.0, {"x": np.array([-1.0, 5.0, -1.0])})
 
 
-@known_program("lp, empty blocks", LP)
-def _lp_empty_blocks() -> Expected:
+@register_known_program("lp, empty blocks", LP)
+def _build_lp_empty_blocks() -> Expected:
     plan = plant_program(3)
     program = plan.declare("empty blocks")
     nothing = program.variable("nothing", 0, lower=0)
@@ -51,8 +58,8 @@ def _lp_empty_blocks() -> Expected:
     )
 
 
-@known_program("lp, degenerate", LP)
-def _lp_degenerate() -> Expected:
+@register_known_program("lp, degenerate", LP)
+def _build_lp_degenerate() -> Expected:
     cost = np.random.default_rng(7).integers(1, 30, size=(5, 5)).astype(float)
     program = Program("assignment")
     x = program.variable("x", 25, lower=0)
@@ -62,26 +69,26 @@ def _lp_degenerate() -> Expected:
     return Expected(program, float(cost[linear_sum_assignment(cost)].sum()))
 
 
-@known_program("lp, rows scaled by 1e6", LP)
-def _lp_rows_scaled() -> Expected:
+@register_known_program("lp, rows scaled by 1e6", LP)
+def _build_lp_rows_scaled() -> Expected:
     plan = plant_program(4, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("lp, columns scaled by 1e6", LP)
-def _lp_columns_scaled() -> Expected:
+@register_known_program("lp, columns scaled by 1e6", LP)
+def _build_lp_columns_scaled() -> Expected:
     plan = plant_program(5, column_scale=(1.0, 1e6))
     return Expected(plan.declare("columns scaled"), plan.objective, {"x": plan.x})
 
 
-@known_program("lp, 5000 rows", LP)
-def _lp_tall() -> Expected:
+@register_known_program("lp, 5000 rows", LP)
+def _build_lp_tall() -> Expected:
     plan = plant_program(6, columns=12, active=(4, 3, 1), idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("lp, equations only", LP)
-def _lp_equations() -> Expected:
+@register_known_program("lp, equations only", LP)
+def _build_lp_equations() -> Expected:
     """Build a program whose rows are a square system of equations with free variables, which has one solution."""
     rng = np.random.default_rng(8)
     E, point = rng.normal(size=(4, 4)), np.array([1.0, -2.0, 0.5, 3.0])
@@ -93,8 +100,8 @@ def _lp_equations() -> Expected:
     return Expected(program, float(multipliers @ E @ point), {"x": point}, {"system": multipliers})
 
 
-@known_program("lp, free variables", LP)
-def _lp_free() -> Expected:
+@register_known_program("lp, free variables", LP)
+def _build_lp_free() -> Expected:
     """Build a program with free variables that have both signs (and 0) at the optimal vertex."""
     rng = np.random.default_rng(9)
     A, point, multipliers = rng.normal(size=(3, 3)), np.array([-4.0, 0.0, 5.0]), np.array([1.0, 2.0, 0.5])
@@ -105,8 +112,8 @@ def _lp_free() -> Expected:
     return Expected(program, float(multipliers @ A @ point), {"x": point}, {"rows": multipliers})
 
 
-@known_program("lp, rows without coefficients", LP)
-def _lp_empty_rows() -> Expected:
+@register_known_program("lp, rows without coefficients", LP)
+def _build_lp_empty_rows() -> Expected:
     """Build a program with the empty rows 0 >= -1 and 0 = 0, which always hold."""
     program = Program("rows without coefficients")
     x = program.variable("x", 2, lower=0)
@@ -116,8 +123,8 @@ def _lp_empty_rows() -> Expected:
     return Expected(program, 1.0, {"x": np.array([0.0, 1.0])})
 
 
-@known_program("lp, fixed variables", LP)
-def _lp_fixed() -> Expected:
+@register_known_program("lp, fixed variables", LP)
+def _build_lp_fixed() -> Expected:
     program = Program("fixed variables")
     x = program.variable("x", 3, lower=[1, 0, -2], upper=[1, 5, -2])
     program.minimize(np.array([1.0, 1.0, 1.0]) @ x)
@@ -125,9 +132,9 @@ def _lp_fixed() -> Expected:
     return Expected(program, 2.0, {"x": np.array([1.0, 3.0, -2.0])}, {"total": np.array(1.0)})
 
 
-@known_program("lp, maxima of bags", LP)
-def _lp_maxima() -> Expected:
-    """Minimise bag maxima plus shifts s.t. each maximum is at most 1 + its shift; bounds fix w and so the maxima."""
+@register_known_program("lp, maxima of bags", LP)
+def _build_lp_maxima() -> Expected:
+    """Minimise bag maxima plus shifts, where the maximum of a bag is at most 1 plus its shift; bounds fix w."""
     bags = some_bags()
     program = Program("maxima of bags")
     w = program.variable("w", 2, lower=1, upper=1)
@@ -144,8 +151,8 @@ def _lp_maxima() -> Expected:
     )
 
 
-@known_program("lp, infeasible", LP, INFEASIBLE, "ceiling")
-def infeasible() -> Expected:
+@register_known_program("lp, infeasible", LP, INFEASIBLE, "ceiling")
+def build_infeasible_lp() -> Expected:
     """Return a program whose rows contradict each other."""
     program = Program("infeasible")
     x = program.variable("x", 2, lower=0)
@@ -155,8 +162,8 @@ def infeasible() -> Expected:
     return Expected(program)
 
 
-@known_program("lp, unbounded", LP, UNBOUNDED, "runaway")
-def unbounded() -> Expected:
+@register_known_program("lp, unbounded", LP, UNBOUNDED, "runaway")
+def build_unbounded_lp() -> Expected:
     """Return a program whose objective decreases without limit."""
     program = Program("unbounded")
     x = program.variable("runaway", 2, lower=0)

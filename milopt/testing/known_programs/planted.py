@@ -21,8 +21,8 @@ class PlantedProgram:
 
     min 1/2 x'Px + q'x  s.t.  above: A x >= a,  below: B x <= b,  equal: E x == e,  lower <= x <= upper.
 
-    P is None for a linear program. `x` is the optimum; `above`, `below` and `equal` are the multipliers of the rows,
-    and `reduced` are the reduced costs.
+    P is None for a linear program. `x` is the optimal point; `above`, `below` and `equal` are the multipliers of the
+    rows, and `reduced` are the reduced costs.
     """
 
     P: Vector | None
@@ -83,9 +83,9 @@ def plant_program(
     """Build a program with a planted optimum x*.
 
     `active` gives the numbers of (>= rows, <= rows, equations) that are tight at x*; each kind of inequality also has
-    `idle` rows that are not tight. `at_bounds` is the number of tight bounds; None means so many that x* is a vertex,
-    so that x* and all multipliers are unique. `rank` is the rank of P; None means a linear program. The scales of
-    columns and rows vary geometrically between the given ends.
+    `idle` rows that are not tight. `at_bounds` is the number of tight bounds; None means as many as make x* a vertex,
+    so that x* and all multipliers are unique. `rank` is the rank of P; None means a linear program. The scales of the
+    columns and of the rows vary geometrically between the two numbers of `column_scale` and of `row_scale`.
     """
     rng = np.random.default_rng(seed)
     rows = sum(active)

@@ -11,34 +11,34 @@ from milopt.testing.known_programs.known_program import (
     QP,
     UNBOUNDED,
     Expected,
-    known_program,
     rbf_gram,
+    register_known_program,
     some_points,
     some_targets,
 )
 from milopt.testing.known_programs.planted import plant_program
 
 
-@known_program("qp", QP)
-def _qp() -> Expected:
+@register_known_program("qp", QP)
+def _build_qp() -> Expected:
     plan = plant_program(11, rank=8, at_bounds=2)
     return Expected(plan.declare("qp"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("qp, maximised", QP)
-def _qp_maximised() -> Expected:
+@register_known_program("qp, maximised", QP)
+def _build_qp_maximised() -> Expected:
     plan = plant_program(12, rank=8, at_bounds=2)
     return Expected(plan.declare("qp", maximize=True), -plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("qp, singular P", QP)
-def _qp_singular() -> Expected:
+@register_known_program("qp, singular P", QP)
+def _build_qp_singular() -> Expected:
     plan = plant_program(13, rank=2)
     return Expected(plan.declare("singular P"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("qp, one row", QP)
-def _qp_one_row() -> Expected:
+@register_known_program("qp, one row", QP)
+def _build_qp_one_row() -> Expected:
     program = Program("one row")
     x = program.variable("x", 4)
     program.minimize(0.5 * sum_squares(x))
@@ -46,8 +46,8 @@ def _qp_one_row() -> Expected:
     return Expected(program, 0.5, {"x": np.full(4, 0.5)}, {"total": np.array(0.5)})
 
 
-@known_program("qp, empty blocks", QP)
-def _qp_empty_blocks() -> Expected:
+@register_known_program("qp, empty blocks", QP)
+def _build_qp_empty_blocks() -> Expected:
     plan = plant_program(14, rank=8, at_bounds=2)
     program = plan.declare("empty blocks")
     nothing = program.variable("nothing", 0)
@@ -55,9 +55,9 @@ def _qp_empty_blocks() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("qp, degenerate", QP)
-def _qp_degenerate() -> Expected:
-    """Build a program with every >= row and equation twice: only the optimum is unique, the multipliers are not."""
+@register_known_program("qp, degenerate", QP)
+def _build_qp_degenerate() -> Expected:
+    """Build a program with every >= row and every equation twice: the optimum is unique, the multipliers are not."""
     plan = plant_program(15, rank=8, at_bounds=2)
     program = plan.declare("every row twice")
     program.subject_to(plan.A @ program.variables["x"] >= plan.a, name="again")
@@ -65,28 +65,28 @@ def _qp_degenerate() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@known_program("qp, rows scaled by 1e6", QP)
-def _qp_rows_scaled() -> Expected:
+@register_known_program("qp, rows scaled by 1e6", QP)
+def _build_qp_rows_scaled() -> Expected:
     plan = plant_program(16, rank=8, at_bounds=2, row_scale=(1.0, 1e6))
     return Expected(plan.declare("rows scaled"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("qp, objective scaled by 1e6", QP)
-def _qp_objective_scaled() -> Expected:
+@register_known_program("qp, objective scaled by 1e6", QP)
+def _build_qp_objective_scaled() -> Expected:
     plan = plant_program(17, rank=8, at_bounds=2)
     program = plan.declare("objective scaled")
     program.minimize(1e6 * program.objective)
     return Expected(program, 1e6 * plan.objective, {"x": plan.x}, {k: 1e6 * z for k, z in plan.duals.items()})
 
 
-@known_program("qp, 5000 rows", QP)
-def _qp_tall() -> Expected:
+@register_known_program("qp, 5000 rows", QP)
+def _build_qp_tall() -> Expected:
     plan = plant_program(18, columns=12, rank=12, active=(4, 3, 1), at_bounds=2, idle=2496)
     return Expected(plan.declare("5000 rows"), plan.objective, {"x": plan.x}, plan.duals)
 
 
-@known_program("box qp", QP)
-def _box_qp() -> Expected:
+@register_known_program("box qp", QP)
+def _build_box_qp() -> Expected:
     plan = plant_program(19, columns=30, rank=30, active=(0, 0, 0), idle=0, at_bounds=15)
     program = Program("box")
     x = program.variable("x", 30, lower=plan.lower, upper=plan.upper)
@@ -94,8 +94,8 @@ def _box_qp() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@known_program("box qp, singular P", QP)
-def _box_qp_singular() -> Expected:
+@register_known_program("box qp, singular P", QP)
+def _build_box_qp_singular() -> Expected:
     plan = plant_program(20, columns=20, rank=3, active=(0, 0, 0), idle=0, at_bounds=20)
     program = Program("box")
     x = program.variable("x", 20, lower=plan.lower, upper=plan.upper)
@@ -103,8 +103,8 @@ def _box_qp_singular() -> Expected:
     return Expected(program, plan.objective, {"x": plan.x})
 
 
-@known_program("qp, equations only", QP)
-def _qp_equations() -> Expected:
+@register_known_program("qp, equations only", QP)
+def _build_qp_equations() -> Expected:
     """Minimise 1/2 ||x - c||^2 s.t. E x = e, the projection of c onto an affine subspace."""
     rng = np.random.default_rng(21)
     E, e, c = rng.normal(size=(3, 7)), rng.normal(size=3), rng.normal(size=7)
@@ -122,8 +122,8 @@ def _qp_equations() -> Expected:
     )
 
 
-@known_program("qp, kernel ridge", QP)
-def _kernel_ridge() -> Expected:
+@register_known_program("qp, kernel ridge", QP)
+def _build_kernel_ridge() -> Expected:
     X, y = some_points(), some_targets()
     program = Program("kernel ridge")
     f = program.function("f", RBF(0.7))
@@ -132,8 +132,8 @@ def _kernel_ridge() -> Expected:
     return Expected(program, 0.5 * 0.3 * float(y @ a))
 
 
-@known_program("qp, separable svm", QP)
-def _svm() -> Expected:
+@register_known_program("qp, separable svm", QP)
+def _build_svm() -> Expected:
     """Build an SVM whose two nearest points of different classes have the distance 2d: its weight has the norm 1/d."""
     X = np.array([[0.5, 0.0], [-0.5, 0.0], [2.0, 1.0], [-3.0, 1.0], [1.0, -4.0], [-1.5, 2.0]])
     y = np.sign(X[:, 0])
@@ -150,23 +150,23 @@ def _svm() -> Expected:
     )
 
 
-@known_program("qp, infeasible", QP, INFEASIBLE, "ceiling")
-def _qp_infeasible() -> Expected:
-    expected = linear.infeasible()
+@register_known_program("qp, infeasible", QP, INFEASIBLE, "ceiling")
+def _build_qp_infeasible() -> Expected:
+    expected = linear.build_infeasible_lp()
     expected.program.minimize(sum_squares(expected.program.variables["x"]))
     return expected
 
 
-@known_program("qp, unbounded", QP, UNBOUNDED, "runaway")
-def _qp_unbounded() -> Expected:
-    expected = linear.unbounded()
+@register_known_program("qp, unbounded", QP, UNBOUNDED, "runaway")
+def _build_qp_unbounded() -> Expected:
+    expected = linear.build_unbounded_lp()
     x = expected.program.variables["runaway"]
     expected.program.minimize(sum_squares(x[0] - x[1]) - x.sum())
     return expected
 
 
-@known_program("qp, unbounded function", QP, UNBOUNDED, "b")
-def _qp_unbounded_function() -> Expected:
+@register_known_program("qp, unbounded function", QP, UNBOUNDED, "b")
+def _build_qp_unbounded_function() -> Expected:
     program = Program("unbounded bias")
     f, b = program.function("f", RBF(1.0)), program.variable("b")
     program.minimize(0.5 * f.norm_squared() + b)

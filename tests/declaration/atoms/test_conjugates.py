@@ -64,7 +64,7 @@ def test_conjugates_agree_with_numerical_maximisation(name: str) -> None:
     atom = atom_of(CASES[name]())
     samples = AtomSamples(atom, 3)
     for number in range(8):
-        g, conjugate = atom.conjugate(np.minimum(samples.slopes(number), 4.0), atom.segments)
+        g, conjugate = atom.conjugate(np.minimum(samples.random_slopes(number), 4.0), atom.segments)
         assert conjugate.sum() == pytest.approx(numerical_conjugate(atom, g), rel=1e-5, abs=1e-5)
 
 
@@ -73,7 +73,7 @@ def test_conjugates_of_homogeneous_functions_are_zero(name: str) -> None:
     atom = atom_of(CASES[name]())
     samples = AtomSamples(atom, 3)
     for number in range(8):
-        assert not atom.conjugate(samples.slopes(number), atom.segments)[1].any()
+        assert not atom.conjugate(samples.random_slopes(number), atom.segments)[1].any()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -82,10 +82,10 @@ def test_projections_satisfy_their_optimality_condition(name: str) -> None:
     atom = atom_of(CASES[name]())
     runs = atom.segments
     samples = AtomSamples(atom, 11)
-    allowed = [atom.conjugate(samples.slopes(number), runs)[0] for number in range(30)]
-    allowed += [atom.slopes(samples.with_slopes(number), runs) for number in range(30)]
+    allowed = [atom.conjugate(samples.random_slopes(number), runs)[0] for number in range(30)]
+    allowed += [atom.slopes(samples.point_with_slopes(number), runs) for number in range(30)]
     for number in range(20):
-        g = samples.slopes(number)
+        g = samples.random_slopes(number)
         near = atom.conjugate(g, runs)[0]
         for h in allowed:
             assert (runs.sum((g - near) * (h - near)) <= 1e-7 * (1 + np.abs(g).max()) * (1 + np.abs(h).max())).all()
@@ -106,10 +106,10 @@ def test_large_slopes_are_projected_to_full_precision() -> None:
 def test_conjugates_are_finite_at_extreme_slopes(name: str, size: float) -> None:
     atom = atom_of(CASES[name]())
     samples = AtomSamples(atom, 0)
-    g, conjugate = atom.conjugate(size * samples.slopes(0), atom.segments)
+    g, conjugate = atom.conjugate(size * samples.random_slopes(0), atom.segments)
     assert np.isfinite(g).all()
     assert np.isfinite(conjugate).all()
-    for e in (samples.in_domain(number) for number in range(4)):
+    for e in (samples.point_in_domain(number) for number in range(4)):
         bound = atom.segments.sum(g * e) - conjugate
         scale = 1 + atom.segments.sum(np.abs(g * e)) + np.abs(conjugate)
         assert (bound <= atom.value(e, atom.segments) + 1e-12 * scale).all()

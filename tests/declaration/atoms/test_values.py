@@ -69,7 +69,7 @@ FORMULAS: dict[str, Formula] = {
 def points(atom: Atom) -> list[np.ndarray]:
     """Return random points at which the slopes of an atom are finite."""
     samples = AtomSamples(atom, 7)
-    return [samples.with_slopes(number) for number in range(20)]
+    return [samples.point_with_slopes(number) for number in range(20)]
 
 
 @pytest.mark.parametrize("name", FORMULAS)

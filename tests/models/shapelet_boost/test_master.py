@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from milopt import Program, as_bags, solve
 from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
-from milopt.models.shapelet_boost import ShapeletBoost, centred_bias, soft_margin_program
+from milopt.models.shapelet_boost import ShapeletBoost, optimal_bias, soft_margin_program
 from milopt.outcome.result import Result
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, master_over, random_bags, solve_boosted
 
@@ -255,7 +255,7 @@ def test_the_bias_is_the_middle_of_the_optimal_interval(seed: int, positive: int
     charge = np.full(m, 1 / (2 * k))
     up, down = np.sort(scores[y > 0]), np.sort(-scores[y < 0])
     p, q = up[k - 1 : k + 1].mean(), down[k - 1 : k + 1].mean()
-    b = centred_bias(scores, y, charge, 0.0)
+    b = optimal_bias(scores, y, charge, 0.0)
     assert b == pytest.approx((q - p) / 2)
 
     def margin(bias: float) -> float:
