@@ -63,7 +63,7 @@ def solve_step(problem: SemiInfinite, column: PricedColumn, solver: str) -> tupl
     (atom,) = other_side_atoms(program)
     u = program.functions["u"]
     points, coefficients = column.functions.get("u", (u.dictionary, column.values.get("u.coefficients")))
-    values = u.kernel(atom.segments.instances, points) @ coefficients
+    values = u.kernel(atom.argument_bags.instances, points) @ coefficients
     witnesses = {atom: one_hot_minorant(atom, atom.segments.argmax(values))}
     with StepSession(program, get_solver(solver), Options(time_limit=LIMIT), witnesses=witnesses) as session:
         outcome = session.solve()

@@ -18,7 +18,7 @@ from timing import single_thread, table
 
 from milopt import BagClassifier, Bags, BoxCounting
 from milopt.data.generated import conjunctive, multi_site_binding
-from milopt.evaluation.selection import configure_model, grid_combinations, select
+from milopt.evaluation.selection import configure_model, grid_combinations, select_candidate
 from milopt.models import MISVM, BoxCountingSVM, SetKernelSVM
 
 Draw = Callable[..., tuple[Bags, npt.NDArray[np.int64]]]
@@ -42,7 +42,7 @@ def error(model: type[BagClassifier], draw: Draw, concept: int) -> float:
     train, y = draw(bags=BAGS, seed=0, concept=concept)
     test, z = draw(bags=BAGS, seed=1, concept=concept)
     candidates, base = grid_combinations(model.grid), SETTINGS.get(model, {})
-    chosen = select(model, base, candidates, train, y, seed=concept).chosen
+    chosen = select_candidate(model, base, candidates, train, y, seed=concept).chosen
     return 1 - configure_model(model, base, candidates[chosen]).fit(train, y).score(test, z)
 
 

@@ -34,7 +34,7 @@ def counts(seeds, offset=0.0):
 def test_added_counts_are_returned_and_others_are_missing(first, second, wanted):
     known = EMPTY_COUNT_CACHE.with_pairs(words(first), counts(first)).with_pairs(words(second), counts(second, 0.5))
     table = {seed: float(seed) for seed in first} | {seed: seed + 0.5 for seed in second}
-    missing = known.missing(words(wanted))
+    missing = known.missing_positions(words(wanted))
     assert sorted(wanted[place] for place in missing) == sorted(set(wanted) - set(table))
     there = [seed for seed in wanted if seed in table]
     assert known.lookup(words(there))[:, 0].tolist() == [table[seed] for seed in there]
