@@ -14,11 +14,13 @@ def schemes(as_json: Json = False) -> None:
     if as_json:
         print_json({"schemes": descriptions})
         return
-    rows = [
-        (str(entry["name"]), str(entry["about"] or entry["reason"]), _format_parameters(entry["parameters"]))
-        for entry in descriptions
-    ]
-    print_table(("scheme", "about", "parameters"), rows)
+    # Parameters have a line of their own: beside them, the column "about" would be too narrow.
+    rows: list[tuple[str, str]] = []
+    for entry in descriptions:
+        rows.append((str(entry["name"]), str(entry["about"] or entry["reason"])))
+        if entry["parameters"]:
+            rows.append(("", _format_parameters(entry["parameters"])))
+    print_table(("scheme", "about, and parameters with their defaults"), rows)
 
 
 def _describe_scheme(name: str) -> dict[str, object]:

@@ -97,7 +97,7 @@ def explain(program: Program | SemiInfinite) -> SupportTable:
     >>> "clarabel" in table.supporting_solvers
     True
     >>> [entry.reason for entry in table if entry.solver == "highs"]
-    ['it is of kind SOCP and has second-order cones; highs supports ...']
+    ['the program is of kind SOCP and has second-order cones; highs supports ...']
     """
     checker = make_support_checker(program)
     entries: list[SolverSupport] = []
@@ -221,7 +221,7 @@ class SupportChecker:
             return None
         flat = self._flat_form(self._choose_form_name(solver))
         if flat is None and solver.recognises_patterns:
-            too_many = f"it supports certain patterns only, and more than {MAX_EXAMINED_POINTS} points are not examined"
+            too_many = f"{solver.name} supports certain patterns only, and more than {MAX_EXAMINED_POINTS} points are not examined"
             return self.missing_form_reason or too_many
         return None if flat is None else unsupported_reason(solver, flat)
 

@@ -30,7 +30,7 @@ def missing_feature_reason(solver: Solver, features: frozenset[Feature], cones: 
         f"{words} with integer variables" for words in format_features((), solver.integer_cones - solver.cones)
     ]
     supported = ", ".join(sorted([*format_features(solver.features, solver.cones), *only_integer]))
-    return f"it is of kind {kind_name(features, cones)} and has {missing}; {solver.name} supports {supported}"
+    return f"the program is of kind {kind_name(features, cones)} and has {missing}; {solver.name} supports {supported}"
 
 
 def _supported_cones(solver: Solver, features: Collection[Feature]) -> frozenset[str]:
@@ -56,5 +56,5 @@ def check_supported(solver: Solver, form: StandardForm, program: str) -> None:
     able = [
         s.name for s in registry.installed_solvers() if s.name != solver.name and unsupported_reason(s, form) is None
     ]
-    alternatives = f"; it can be solved by {', '.join(able)}" if able else ""
+    alternatives = f"; use {', '.join(able)}" if able else ""
     raise UnsupportedError(f"{solver.name} cannot solve {program!r}: {reason}{alternatives}.")

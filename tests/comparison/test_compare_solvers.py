@@ -45,7 +45,7 @@ def test_unsupported_solvers_have_a_reason_and_no_result() -> None:
     assert "integer variables" in refused["clarabel"]
     assert refused["clarabel"] == {row.solver: row.reason for row in milopt.explain(integer)}["clarabel"]
     assert "clarabel  not supported [1]" in str(comparison)
-    assert "[1] clarabel: it is of kind MILP" in str(comparison)
+    assert "[1] clarabel: the program is of kind MILP" in str(comparison)
     assert comparison.results["highs"].objective == pytest.approx(2.0)
     with pytest.raises(UnknownNameError, match="no solver 'clarabel'; it has highs"):
         comparison.results["clarabel"]

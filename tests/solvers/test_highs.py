@@ -115,7 +115,7 @@ def test_mixed_integer_quadratics_are_unsupported(program):
     assert unsupported_reason(HiGHS(), form) is None
     refused = unsupported_reason(HiGHS(), replace(form, integer=np.ones(6, dtype=bool)))
     assert refused is not None
-    assert refused.startswith("it is of kind MIQP and has a convex quadratic objective with integer variables")
+    assert refused.startswith("the program is of kind MIQP and has a convex quadratic objective with integer variables")
 
 
 def test_programs_without_columns(build_form):

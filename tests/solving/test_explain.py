@@ -92,7 +92,7 @@ def test_supported_programs_are_solved_and_others_raise_an_error(name: str, solv
 
 def test_reasons_are_given_in_words(bags: Bags) -> None:
     assert answers(cone())["highs"].reason == (
-        "it is of kind SOCP and has second-order cones; highs supports a convex quadratic objective, integer "
+        "the program is of kind SOCP and has second-order cones; highs supports a convex quadratic objective, integer "
         "variables, linear rows"
     )
     assert answers(cone())["clarabel"].reason == "SOCP"
