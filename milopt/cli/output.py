@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 
 import typer
@@ -81,6 +82,12 @@ def print_table(
     # Remove the blanks with which Rich pads lines.
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
+
+
+def print_wrapped(begin: str, text: str) -> None:
+    """Print `begin` and a text that is broken between words; further lines are indented by two characters."""
+    for line in textwrap.wrap(begin + text, max(20, page_width()), subsequent_indent="  ", break_long_words=False):
+        typer.echo(line)
 
 
 def _column_widths(

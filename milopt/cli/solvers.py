@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from milopt.cli.arguments import Json
-from milopt.cli.output import print_json, print_table
+from milopt.cli.output import print_json, print_table, print_wrapped
 
 if TYPE_CHECKING:
     from milopt.solving.solver import Availability, Solver
@@ -29,8 +29,12 @@ def solvers(as_json: Json = False) -> None:
     if as_json:
         print_json({"solvers": rows})
         return
-    cells = [(str(row["name"]), _version_text(row), str(row["licence"] or ""), _problem_classes(row)) for row in rows]
+    cells = [(str(row["name"]), _version_text(row), str(row["licence"] or ""), str(row["about"])) for row in rows]
     print_table(("solver", "version", "licence", "problem classes"), cells)
+    for row in rows:
+        notes = "; ".join(str(row[name]) for name in ("remark", "time_limit") if row[name])
+        if notes:
+            print_wrapped(f"{row['name']}: ", f"{notes}.")
 
 
 def _describe_solver(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:
@@ -45,7 +49,7 @@ def _describe_solver(name: str, availability: Availability, solver: Solver | Non
         "installed": availability.installed,
         "version": availability.version,
         "licence": None if solver is None else ", ".join(dict.fromkeys(solver.licence.split(", "))),
-        "takes": kinds,
+        "supports": kinds,
         "only_patterns": patterns,
         "about": first_line if patterns else ", ".join(kinds),
         "remark": "" if solver is None else solver.remark,
@@ -69,12 +73,6 @@ def _supported_kinds(solver: Solver) -> list[str]:
     supported = [*kinds(Feature.LINEAR, Feature.QUADRATIC), *conic]
     supported += [*kinds(Feature.INTEGER, Feature.INTEGER_QUADRATIC), *mixed]
     return [kind for kind in supported if kind is not None]
-
-
-def _problem_classes(row: dict[str, object]) -> str:
-    """Return the problem classes of a solver, with remarks in parentheses."""
-    notes = "; ".join(str(row[name]) for name in ("remark", "time_limit") if row[name])
-    return f"{row['about']} ({notes})" if notes else str(row["about"])
 
 
 def _version_text(row: dict[str, object]) -> str:

@@ -221,7 +221,8 @@ class SupportChecker:
             return None
         flat = self._flat_form(self._choose_form_name(solver))
         if flat is None and solver.recognises_patterns:
-            too_many = f"{solver.name} supports certain patterns only, and more than {MAX_EXAMINED_POINTS} points are not examined"
+            limit = f"which are not searched for in forms with more than {MAX_EXAMINED_POINTS} points"
+            too_many = f"{solver.name} supports certain patterns only, {limit}"
             return self.missing_form_reason or too_many
         return None if flat is None else unsupported_reason(solver, flat)
 

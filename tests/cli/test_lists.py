@@ -16,7 +16,7 @@ def test_every_registered_solver_is_listed_with_its_version(run) -> None:
     listed = {entry["name"]: entry for entry in run("solvers", "--json").json("solvers")["solvers"]}
     assert {solver.name for solver in registry.installed_solvers()} <= listed.keys()
     assert set(registry.family_variants("cvxpy")) <= listed.keys()
-    assert listed["highs"]["takes"] == ["LP", "QP", "MILP"]
+    assert listed["highs"]["supports"] == ["LP", "QP", "MILP"]
     assert listed["highs"]["licence"] == "MIT"
     assert listed["highs"]["version"] == registry.get_solver("highs").availability().version
     assert listed["libsvm"]["only_patterns"]
