@@ -2,13 +2,13 @@
 
     max  sum_i w_i max_{x in B_i} u(x)   over  ||u|| <= radius
 
-1. Start: one instance x_i (witness) of each bag with positive weight (I+), at which a good single pattern is largest
-   (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the oracle
-   declares are used instead.
+1. Start: one instance x_i (the witness) of each bag i with positive weight (I+), at which a good single pattern is
+   largest (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the
+   oracle declares are used instead.
 2. Convex step: with these maxima fixed at their witnesses, the optimum is  u = radius v / ||v||  for the minimum-norm
    point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with an upper and a lower bound).
-3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by no more
-   than a fraction RELATIVE_DECREASE of it, the witnesses were visited before, MAX_STEPS steps are made, or the time is
+3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by at most
+   the fraction RELATIVE_DECREASE, the witnesses were visited before, MAX_STEPS steps are made, or the time is
    up.
 
 Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a dictionary, the coefficients of u are
@@ -31,7 +31,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
-from milopt.solvers.native.edge_program import EdgeProgram, edge_program
+from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.hilbert_ball.coordinates import DictionaryCoordinates, GrowingCoordinates
 from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNormPoint, MinimumNormSolver
 from milopt.solvers.native.hilbert_ball.pattern_maxima import PatternMaxima
@@ -46,13 +46,13 @@ MAX_ALL_PATTERNS = 3000
 SAMPLED_PATTERNS = 1000
 """Number of evenly spaced instances that are candidate starts if there are more than MAX_ALL_PATTERNS.
 
-They are not used if the oracle declares starts or there is a dictionary.
+The sample is not used if the oracle declares starts or there is a dictionary.
 """
 
 
 def hilbert_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> HilbertBallPricing | None:
     """Return the pricing of an oracle over a ball of a kernel's space, or None if the program has another structure."""
-    program = edge_program(oracle, bags, Norm)
+    program = recognise_edge_program(oracle, bags, Norm)
     return None if program is None else HilbertBallPricing(oracle, program, options)
 
 
@@ -67,7 +67,7 @@ class CCPRun:
     witness_weights: Vector
     """Weight w_i of the bag of each witness."""
     trace: tuple[float, ...]
-    """f_1, edge_1, f_2, edge_2, ... for a ball of radius 1: optimum of each convex step, and edge of its u."""
+    """f_1, edge_1, f_2, edge_2, ...: optimum of each convex step, and edge of its u, for a ball of radius 1."""
 
 
 class HilbertBallPricing(Pricing):
@@ -119,7 +119,7 @@ class HilbertBallPricing(Pricing):
             if clock.is_over():
                 break
         if has_failed:
-            # The fallback chooses its own starts, so the columns found so far are kept.
+            # The fallback chooses other starts, so the columns found so far are returned too.
             self.fallbacks += 1
             fallback = price_or_report(self._fallback, prices, starts, clock)
             failure, bound = "" if columns else fallback.failure, fallback.bound
@@ -150,7 +150,7 @@ class HilbertBallPricing(Pricing):
             witnesses = new_witnesses
 
     def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
-        """Return at most `count` starting points, each with one witness per bag of positive weight; best first."""
+        """Return at most `count` starting points, best first: one witness per bag of positive weight."""
         if self._pattern_maxima is not None:
             return self._pattern_maxima.starts(weights, count)
         assert self._oracle.starts is not None
@@ -161,7 +161,7 @@ class HilbertBallPricing(Pricing):
     def _minimum_norm_point(
         self, witnesses: Index, witness_weights: Vector, bag_weights: Vector
     ) -> MinimumNormPoint | None:
-        """Solve a convex step from the last face, and from no face if its bounds do not meet; None if both fail."""
+        """Solve a convex step from the last face, and without a face if the bounds do not meet; None if both fail."""
         for _ in range(2):
             point = self._solver.solve(witnesses, witness_weights, bag_weights)
             if point.gap <= MAX_RELATIVE_GAP * point.upper or not point.w.any():

@@ -33,7 +33,7 @@ MAX_ROW_CACHE_BYTES = 2**24
 
 
 class Similarities(NamedTuple):
-    """The matrix K, the bag maxima of its rows, and a cache of its columns."""
+    """The matrix K, the bag maxima of its rows, and a cache of its columns k_x (symbols as in the module docstring)."""
 
     K: Matrix
     """Similarities of shape (k, N), 8 k N bytes for a dictionary of k atoms and N instances."""
@@ -55,7 +55,7 @@ class Similarities(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedSimilarities:
-    """Similarities together with the objects they were computed from, shared while references exist."""
+    """Similarities and the objects from which they were computed; shared as long as references to them exist."""
 
     similarities: Similarities
     arguments: tuple[Kernel, Points, Bags]
@@ -74,11 +74,11 @@ def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Share
     key = id(kernel), id(dictionary), id(bags)
     shared = _SHARED_SIMILARITIES.get(key)
     if shared is None:
-        shared = _SHARED_SIMILARITIES[key] = SharedSimilarities(similarities(*arguments), arguments)
+        shared = _SHARED_SIMILARITIES[key] = SharedSimilarities(compute_similarities(*arguments), arguments)
     return shared
 
 
-def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
+def compute_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
     """Compute the similarities of a dictionary to the instances of bags, block by block."""
     k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
     K = np.empty((k, n))
@@ -119,7 +119,7 @@ def _compute_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) 
 
 @njit_inner
 def clear_full_row_cache(s: Similarities) -> None:
-    """Discard all cached rows k_x if the cache is full."""
+    """Discard all cached rows k_x if there is no space for another."""
     if s.n_cached[0] == s.cached_rows.shape[0]:
         s.cache_slot[:] = -1
         s.n_cached[0] = 0
