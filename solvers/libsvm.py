@@ -104,7 +104,7 @@ class LibSVMEngine(Engine):
         self._process = EngineProcess(LibSVM.name, options)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Fit the SVC on the columns whose upper bound is positive; the others are 0.
+        """Fit the SVC on the columns whose upper bound is positive; all other columns are 0.
 
         Large programs with a time limit are solved in a child process. Raises `UnsupportedError` for other programs.
         """

@@ -95,7 +95,7 @@ class PiqpEngine(Engine):
         super().__init__(form, options)
         self._solver: Any = None
         self._process = EngineProcess(PIQP.name, options)
-        _new_solver(options, is_dense=True)  # raises an error for settings that PIQP does not support
+        _create_solver(options, is_dense=True)  # raises an error for settings that PIQP does not support
 
     def update(self, form: StandardForm, change: Change) -> None:
         """Change to a new form: write a new q or g into the model, or discard the model after any other change."""
@@ -151,7 +151,7 @@ def _build_solver(form: StandardForm, options: Options) -> Any:
     """Return a PIQP solver that is set up with the form."""
     is_dense = _is_dense(form)
     equalities, nonnegative = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
-    solver = _new_solver(options, is_dense)
+    solver = _create_solver(options, is_dense)
     solver.setup(
         np.asfortranarray(form.P.dense) if is_dense else sp.csc_matrix(form.P.sparse),
         form.q,
@@ -178,7 +178,7 @@ def _to_piqp_matrix(rows: sp.csr_array, is_dense: bool) -> Any:
     return np.asfortranarray(rows.toarray()) if is_dense else sp.csc_matrix(rows)
 
 
-def _new_solver(options: Options, is_dense: bool) -> Any:
+def _create_solver(options: Options, is_dense: bool) -> Any:
     """Return a PIQP solver without data. Its tolerances are 1e-4 times the certificate's, but at least 1e-12.
 
     The settings in `extra` override all others. Raises `ParameterError` if PIQP does not support a setting in

@@ -129,7 +129,7 @@ class ScipEngine(Engine):
         super().__init__(form, options)
         self._process = EngineProcess(SCIP.name, options)
         if options.extra:
-            _new_model(form, options)  # raises an error for settings that SCIP does not support
+            _create_model(form, options)  # raises an error for settings that SCIP does not support
 
     def solve(self, time_limit: float | None) -> Answer:
         """Build SCIP's model of the form, and run a new search, without a warm start.
@@ -231,7 +231,7 @@ def _build_program(form: StandardForm, options: Options) -> _ScipProgram:
     """Build SCIP's model of a form whose nonlinear cones are all second-order (see the module docstring)."""
     from pyscipopt import quicksum, sqrt
 
-    model = _new_model(form, options)
+    model = _create_model(form, options)
     columns = zip(form.q.tolist(), form.lower.tolist(), form.upper.tolist(), form.integer.tolist(), strict=True)
     x = [
         model.addVar(vtype="I" if is_integer else "C", lb=_finite_or_none(low), ub=_finite_or_none(high), obj=cost)
@@ -287,7 +287,7 @@ def _finite_or_none(bound: float) -> float | None:
     return bound if np.isfinite(bound) else None
 
 
-def _new_model(form: StandardForm, options: Options) -> Any:
+def _create_model(form: StandardForm, options: Options) -> Any:
     """Return an empty SCIP model with the settings for this form.
 
     If the form has no integers, presolve, heuristics, separation and propagation are off.

@@ -24,7 +24,7 @@ QP = LP | {Feature.QUADRATIC}
 MILP = LP | {Feature.INTEGER}
 MIQP = MILP | {Feature.INTEGER_QUADRATIC}
 SOC = frozenset({SECOND_ORDER.name})
-EXP = SOC | {EXPONENTIAL.name}
+SOC_AND_EXP = SOC | {EXPONENTIAL.name}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ BACKENDS: dict[str, CvxpyBackend] = {
         "Apache-2.0",
         _equal_factors(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
         time_setting="time_limit",
-        cones=EXP,
+        cones=SOC_AND_EXP,
     ),
     "SCS": CvxpyBackend(
         QP,
@@ -113,7 +113,7 @@ BACKENDS: dict[str, CvxpyBackend] = {
         _EPS_TOLERANCE_FACTORS,
         {"max_iters": 200_000},
         time_setting="time_limit_secs",
-        cones=EXP,
+        cones=SOC_AND_EXP,
         # SCS's scale determines how fast it converges, and the scale that it adapts itself is sometimes poor.
         retry_settings={"adaptive_scale": False, "scale": 1.0},
     ),
@@ -125,7 +125,7 @@ BACKENDS: dict[str, CvxpyBackend] = {
         {"max_iter": 200_000, "polishing": True},
         time_setting="time_limit",
     ),
-    "ECOS": CvxpyBackend(QP, "ecos", "GPL-3.0", _ECOS_TOLERANCE_FACTORS, {"max_iters": 500}, cones=EXP),
+    "ECOS": CvxpyBackend(QP, "ecos", "GPL-3.0", _ECOS_TOLERANCE_FACTORS, {"max_iters": 500}, cones=SOC_AND_EXP),
     "HIGHS": CvxpyBackend(
         QP | MILP,
         "highspy",

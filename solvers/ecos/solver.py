@@ -5,8 +5,8 @@ second-order cones (bridge `quadratic_to_cone`). If the resulting gradient is in
 the solution, enlarged by 1 / `ZOOM_FACTOR`, and solved again, up to `MAX_ZOOMS` times.
 
 Multipliers: ECOS solves  min c'x  s.t.  A x = b,  h - G x in K,  so the rows in the zero cone are  A = -F, b = g  and
-the others  G = -F, h = g.  ECOS's multipliers y of A and z of G equal milopt's z of the same rows. ECOS orders the rows
-of an exponential cone (x, z, y).
+all other rows  G = -F, h = g.  ECOS's multipliers y of A and z of G equal milopt's z of the same rows. ECOS orders the
+rows of an exponential cone (x, z, y).
 
 Warm start: no. ECOS's tolerances are absolute, so columns and objective are first scaled to unit size (`unit_scales`).
 ECOS has no time limit of its own: with one, it runs in a child process (`milopt.solving.engine_process`), which is
@@ -216,19 +216,19 @@ class EcosEngine(Engine):
     def _call_ecos(self, form: StandardForm) -> Answer:
         """Call ECOS once for a form with a linear objective."""
         form_without_bounds = bounds_to_rows.apply(form)
-        equalities, conic = _row_indices(form_without_bounds)
+        equalities, conic = _equality_and_conic_rows(form_without_bounds)
         reply = call_ecos(_to_cone_program(form_without_bounds, equalities, conic), self._settings)
         termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
         self._interrupted |= reply.flag == INTERRUPTED_FLAG
         answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
-        if reply.flag not in FLAGS_WITH_POINT or not _is_finite(reply):
+        if reply.flag not in FLAGS_WITH_POINT or not _has_finite_point(reply):
             return answer
         z = np.zeros(form_without_bounds.m)
         z[equalities], z[conic] = reply.y, reply.z
         return bounds_to_rows.invert(form, replace(answer, x=reply.x, z=z))
 
 
-def _row_indices(form: StandardForm) -> tuple[Index, Index]:
+def _equality_and_conic_rows(form: StandardForm) -> tuple[Index, Index]:
     """Return (equalities, conic): the indices of the rows of F that form ECOS's A, and of those that form G.
 
     A has the rows in the zero cone; G has those in the non-negative, second-order and exponential cones, in this order.
@@ -258,7 +258,7 @@ def _ends_within(deadline: float | None, seconds: float = 0.0) -> bool:
     return deadline is not None and deadline - time.perf_counter() < seconds
 
 
-def _is_finite(reply: EcosReply) -> bool:
+def _has_finite_point(reply: EcosReply) -> bool:
     """Return True if the point and the multipliers are finite."""
     return bool(np.isfinite(reply.x).all() and np.isfinite(reply.y).all() and np.isfinite(reply.z).all())
 

@@ -18,7 +18,7 @@ from milopt.solvers.native.edge_program import recognise_edge_program
 from milopt.solvers.native.l1_ball.descent import Descent
 from milopt.solvers.native.l1_ball.game import CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import L1BallPricing
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, shared_similarities
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, get_shared_similarities
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
 
@@ -28,7 +28,7 @@ def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1
     program = recognise_edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
     return L1BallPricing(oracle, program, options, shared, HighsDescentSolver(shared.similarities, options))
 
 

@@ -234,8 +234,8 @@ class HighsGame:
     def _remove_idle(self) -> None:
         """Remove rows and columns that were unused in more than `MAX_IDLE_GAMES` consecutive convex steps.
 
-        The basis of the remaining rows and columns is kept. Nothing is removed if the unused ones are at most the
-        fraction MIN_IDLE_FRACTION of all generated rows and columns.
+        The basis of the remaining rows and columns is kept. Nothing is removed if the unused rows and columns are at
+        most the fraction MIN_IDLE_FRACTION of all generated rows and columns.
         """
         rows, atoms = self._idle_rows > MAX_IDLE_GAMES, self._idle_atoms > MAX_IDLE_GAMES
         if rows.sum() + atoms.sum() <= MIN_IDLE_FRACTION * (rows.size + atoms.size):

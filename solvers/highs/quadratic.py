@@ -23,7 +23,7 @@ REGULARISATION_OPTION = "qp_regularization_value"
 """Name of HiGHS's option for the regularisation reg."""
 REGULARISATION_VALUES = (1e-7, 1e-5, 1e-4)
 """Values of reg in order of use: HiGHS's default first."""
-HIPO = "hipo"
+HIPO_SOLVER_NAME = "hipo"
 """Name of HiGHS's interior-point method."""
 MAX_PROXIMAL_STEPS = 3
 """Maximum number of proximal steps after a regularised optimum."""
@@ -42,7 +42,7 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> HighsRun:
     values = REGULARISATION_VALUES if not isinstance(user_value, int | float) else (float(user_value),)
     methods: tuple[float | str, ...] = values
     if "solver" not in options.extra:
-        methods = (HIPO, *values) if model.starts_with_hipo else (values[0], HIPO, *values[1:])
+        methods = (HIPO_SOLVER_NAME, *values) if model.starts_with_hipo else (values[0], HIPO_SOLVER_NAME, *values[1:])
     best, iterations = HighsRun("kNotset"), 0
     for method in methods:
         run = _run_hipo(model, deadline) if isinstance(method, str) else _run_active_set(model, method, deadline)
@@ -54,7 +54,7 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> HighsRun:
             break
         if run.status == "kOptimal" and kkt_residual(form, run) <= options.tolerance:
             best = run
-            model.starts_with_hipo = method == HIPO
+            model.starts_with_hipo = method == HIPO_SOLVER_NAME
             break
         if run.status in ("kOptimal", "kUnbounded"):
             if _is_unbounded(model, seconds_left(deadline)):
@@ -75,7 +75,7 @@ def _run_active_set(model: HighsModel, reg: float, deadline: float | None) -> Hi
 
 def _run_hipo(model: HighsModel, deadline: float | None) -> HighsRun | None:
     """Run HiGHS's interior-point method, which is not regularised; return None if it is not installed."""
-    if not model.try_option("solver", HIPO):
+    if not model.try_option("solver", HIPO_SOLVER_NAME):
         return None
     run = model.run(seconds_left(deadline))
     model.set_option("solver", "choose")

@@ -100,8 +100,8 @@ class QuadraticSplit:
     def column_scales(self) -> Vector | None:
         """Return powers of two c that bring the curvatures c_i^2 P_ii near 1, or None if P needs no scaling.
 
-        P needs no scaling if its positive curvatures P_ii differ by at most the factor MAX_CURVATURE_RATIO. If P_ii <=
-        0, c_i is 1.
+        P needs no scaling if its positive curvatures P_ii differ by at most the factor MAX_CURVATURE_RATIO.
+        If P_ii <= 0, c_i is 1.
         """
         curved = self.curvature > 0.0
         sizes = self.curvature[curved]

@@ -11,7 +11,7 @@ LDL' factorisation of size N + rows of F remains. Unknowns whose pivot is nearly
 `DominantSystem`, if B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0. Then the system
 provably has N negative eigenvalues and as many positive ones as other columns, regardless of rounding. With
 Gamma = R D^-1 R',  the system Q z = h becomes  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku).  It is solved by
-conjugate gradients in the inner product a'Kb, which need a few products with K. The preconditioner is the same system
+conjugate gradients in the inner product a'Kb, which need few products with K. The preconditioner is the same system
 without the pointwise part, with as many unknowns as other columns.
 """
 
@@ -49,7 +49,8 @@ class DominantSystemError(Exception):
 class KernelPattern:
     """The quadratic R'KR + diag(d) on F z + g = 0 (symbols as in the module docstring).
 
-    `pointwise` are the indices of the columns T of R, in the order of the points, and `others` those of r.
+    `pointwise` are the indices of the columns T of R, in the order of the points. `others` are the indices of the
+    other columns r.
     """
 
     K: Matrix

@@ -68,7 +68,7 @@ class SymmetricFactors:
         if self.is_definite:
             self.inertia = Inertia(size, 0, 0)
             return
-        # Only the lower triangle is overwritten: the part above the diagonal stays that of the matrix.
+        # Only the lower triangle is overwritten: the entries above the diagonal remain those of the matrix.
         self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=LAPACK_BLOCK_COLUMNS * size, overwrite_a=overwrite)
         block_values = _block_eigenvalues(self.ldl, self.pivots)
         if np.abs(block_values).min() > 1e-11 * max(float(np.abs(block_values).max()), data):

@@ -200,7 +200,7 @@ class DenseSimplex:
                 pivots += steps_taken
         if end == driver.UNFINISHED and (is_interrupted or pivots < max_pivots):
             reason = "interrupted" if is_interrupted else "time limit"
-            return Vertex(Termination.LIMIT, reason, *self._point(), pivots, is_interrupted)
+            return Vertex(Termination.LIMIT, reason, *self._primal_dual_point(), pivots, is_interrupted)
         if end in (driver.INFEASIBLE, driver.UNBOUNDED):
             infeasible = end == driver.INFEASIBLE
             reason = (
@@ -209,11 +209,15 @@ class DenseSimplex:
             termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
             return Vertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, is_interrupted)
         if end == driver.OPTIMAL:
-            return Vertex(Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._point(), pivots, is_interrupted)
+            return Vertex(
+                Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
+            )
         reason = "too many pivots" if end == driver.UNFINISHED else "rounding errors"
-        return Vertex(Termination.STALLED, f"{reason} after {pivots} pivots", *self._point(), pivots, is_interrupted)
+        return Vertex(
+            Termination.STALLED, f"{reason} after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
+        )
 
-    def _point(self) -> tuple[Vector, Vector]:
+    def _primal_dual_point(self) -> tuple[Vector, Vector]:
         """Return x and the multipliers z of the rows at the current basis, in the original scaling."""
         x, z = primal_values(self.tableau), row_multipliers(self.tableau)
         return x * self._column_scales, z * self._row_scales * self._cost_scale_factor

@@ -26,7 +26,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     PERTURBED,
     ROUNDS,
     ROWS,
-    STALLED,
+    STALLED_STEPS,
     STEP_LIMIT,
     Tableau,
     bound_violation,
@@ -53,7 +53,7 @@ STEPS_BETWEEN_CHECKS = 100
 def reset_counts(t: Tableau) -> None:
     """Reset the counters and the method of the last solve. Call it before the first `advance` of a solve."""
     size = t.size
-    size[STALLED] = size[PERTURBED] = size[ROUNDS] = size[METHOD] = 0
+    size[STALLED_STEPS] = size[PERTURBED] = size[ROUNDS] = size[METHOD] = 0
 
 
 @njit_inner

@@ -30,7 +30,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     RATIO_TEST_SLACK,
     ROWS,
     SMALL_PIVOT,
-    STALLED,
+    STALLED_STEPS,
     STEP_LIMIT,
     VALUE,
     Index,
@@ -59,7 +59,7 @@ def make_dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
     for count in range(max_steps):
         if is_stalled(t) and size[PERTURBED] == 0:
             _perturb_prices(t)
-            size[PERTURBED], size[STALLED] = 1, 0
+            size[PERTURBED], size[STALLED_STEPS] = 1, 0
         bland = is_stalled(t)
         p = _leaving_row(t, norms, bland)
         if p == m:
@@ -71,10 +71,10 @@ def make_dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
         if abs(t.T[p, q]) < DOUBTFUL_PIVOT and size[AGE] > 0:
             return SMALL_PIVOT, count
         for k in range(passed):
-            _flip_bound(t, index[k])
+            _move_to_other_bound(t, index[k])
         if has_attractive_price(t, q, 0.0):
             columns[PRICE, q] = 0.0
-        size[STALLED] = size[STALLED] + 1 if abs(columns[PRICE, q]) <= 1e-13 * abs(t.T[p, q]) else 0
+        size[STALLED_STEPS] = size[STALLED_STEPS] + 1 if abs(columns[PRICE, q]) <= 1e-13 * abs(t.T[p, q]) else 0
         target = rows[LOW, p] if below > 0.0 else rows[HIGH, p]
         make_pivot(t, p, q, (target - rows[VALUE, p]) / t.T[p, q], target, norms)
         for j in range(n):
@@ -95,13 +95,13 @@ def make_prices_feasible(t: Tableau) -> None:
     for j in range(t.size[COLUMNS]):
         if has_attractive_price(t, j, 0.0):
             if columns[HIGH, j] - columns[LOW, j] < np.inf:
-                _flip_bound(t, j)
+                _move_to_other_bound(t, j)
             else:
                 columns[PRICE, j] = 0.0
 
 
 @njit_inner
-def _flip_bound(t: Tableau, j: int) -> None:
+def _move_to_other_bound(t: Tableau, j: int) -> None:
     """Move the j-th nonbasic variable to its other bound, and update the basic values."""
     columns = t.columns
     other = columns[HIGH, j] if columns[VALUE, j] < columns[HIGH, j] else columns[LOW, j]

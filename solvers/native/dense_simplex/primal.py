@@ -25,7 +25,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     RATIO_TEST_SLACK,
     ROWS,
     SMALL_PIVOT,
-    STALLED,
+    STALLED_STEPS,
     STEP_LIMIT,
     VALUE,
     Tableau,
@@ -59,12 +59,12 @@ def make_primal_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
         if own <= length:
             shift_nonbasic(t, q, sign * own)
             columns[VALUE, q] = columns[HIGH, q] if sign > 0.0 else columns[LOW, q]
-            size[STALLED] = 0
+            size[STALLED_STEPS] = 0
             continue
         entry, weight = T[p, q], reference[q]
         if abs(entry) < DOUBTFUL_PIVOT and size[AGE] > 0:
             return SMALL_PIVOT, count
-        size[STALLED] = size[STALLED] + 1 if length <= 1e-12 else 0
+        size[STALLED_STEPS] = size[STALLED_STEPS] + 1 if length <= 1e-12 else 0
         make_pivot(t, p, q, sign * length, rows[HIGH, p] if sign * entry > 0.0 else rows[LOW, p], norms)
         row = T[p]
         for j in range(n):

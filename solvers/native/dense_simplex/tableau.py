@@ -25,7 +25,7 @@ from milopt.jit import njit, njit_inlined, njit_inner
 
 Index = npt.NDArray[np.int64]
 
-ROWS, COLUMNS, AGE, STALLED, PERTURBED, ROUNDS, METHOD = range(7)
+ROWS, COLUMNS, AGE, STALLED_STEPS, PERTURBED, ROUNDS, METHOD = range(7)
 """Positions in `Tableau.size`.
 
 ROWS and COLUMNS are m and n, AGE is the number of pivots since T was refactorised; the other positions
@@ -277,7 +277,7 @@ def make_pivot(t: Tableau, p: int, q: int, change: float, target: float, norms: 
 @njit_inlined
 def is_stalled(t: Tableau) -> bool:
     """Return True if there was no progress for more than MAX_STALLED_STEPS + m steps."""
-    return bool(t.size[STALLED] > MAX_STALLED_STEPS + t.size[ROWS])
+    return bool(t.size[STALLED_STEPS] > MAX_STALLED_STEPS + t.size[ROWS])
 
 
 @njit_inlined

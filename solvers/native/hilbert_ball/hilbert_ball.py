@@ -43,7 +43,7 @@ MAX_RELATIVE_GAP = 1e-8
 """Largest difference of the bounds, relative to the upper bound, of an accepted convex step."""
 MAX_ALL_PATTERNS = 3000
 """Number of instances up to which each one is a candidate start, if there is no dictionary."""
-SAMPLED_PATTERNS = 1000
+SAMPLED_PATTERN_COUNT = 1000
 """Number of evenly spaced instances that are candidate starts if there are more than MAX_ALL_PATTERNS.
 
 The sample is not used if the oracle declares starts or there is a dictionary.
@@ -86,15 +86,15 @@ class HilbertBallPricing(Pricing):
             self.space = GrowingCoordinates(function, bags)
             count = int(bags.offsets[-1])
             if count <= MAX_ALL_PATTERNS or oracle.starts is None:
-                patterns = np.linspace(0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERNS).astype(
-                    np.intp
-                )
+                patterns = np.linspace(
+                    0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERN_COUNT
+                ).astype(np.intp)
                 self._pattern_maxima = PatternMaxima.from_patterns(function.kernel, bags, bags.instances[patterns])
         self._solver = MinimumNormSolver(self.space, bags.offsets)
         self._fallback_pricing: Pricing | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the result of each run, best first, with a proved bound if no bag weight is positive.
+        """Return the result of each run, best first, with a bound on the optimum if no bag weight is positive.
 
         If a run fails, the columns and the bound of the fallback solver are included.
         """
@@ -121,7 +121,7 @@ class HilbertBallPricing(Pricing):
         if has_failed:
             # The fallback chooses other starts, so the columns found so far are returned too.
             self.fallbacks += 1
-            fallback = price_or_report(self._fallback, prices, starts, clock)
+            fallback = price_or_report(self._get_or_build_fallback, prices, starts, clock)
             failure, bound = "" if columns else fallback.failure, fallback.bound
             columns += fallback.columns
         return PricingResult(tuple(sorted(columns, key=lambda column: -program.sign * column.value)), bound, failure)
@@ -138,7 +138,7 @@ class HilbertBallPricing(Pricing):
         edge, trace = -np.inf, []
         while True:
             seen.add(witnesses.tobytes())
-            point = self._minimum_norm_point(witnesses, witness_weights, bag_weights)
+            point = self._solve_convex_step(witnesses, witness_weights, bag_weights)
             if point is None:
                 return None
             new_witnesses, maxima = self._solver.maxima(positive, point.w)
@@ -158,7 +158,7 @@ class HilbertBallPricing(Pricing):
         start_values = islice(self._oracle.starts(prices), count)
         return [bags.argmax(values)[positive] for values in start_values]
 
-    def _minimum_norm_point(
+    def _solve_convex_step(
         self, witnesses: Index, witness_weights: Vector, bag_weights: Vector
     ) -> MinimumNormPoint | None:
         """Solve a convex step from the last face, and without a face if the bounds do not meet; None if both fail."""
@@ -207,7 +207,7 @@ class HilbertBallPricing(Pricing):
         gap = error / (1.0 + radius * point.upper)
         return Certificate(violation / (1.0 + radius), 0.0, gap, violation, -radius * point.upper, error)
 
-    def _fallback(self) -> Pricing:
+    def _get_or_build_fallback(self) -> Pricing:
         """Return the pricing by Clarabel, built on first use."""
         if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing

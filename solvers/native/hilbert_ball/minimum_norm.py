@@ -27,7 +27,7 @@ from milopt.solvers.native.hilbert_ball.minimum_norm_search import NEEDS_COORDIN
 GAP_TOLERANCE = 1e-9
 """Difference of the bounds on the minimum norm, relative to the upper bound, at which the search stops."""
 ZERO_TOLERANCE = 1e-12
-"""A point counts as 0 if its norm is at most this fraction of the largest instance norm times the sum of all weights."""
+"""A point counts as 0 if its norm is at most this fraction of the largest instance norm times the sum of weights."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,12 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.jit import njit
 from milopt.solvers.native.l1_ball.game import CLOSED, solve_game
-from milopt.solvers.native.l1_ball.similarities import Similarities, add_scaled_row, clear_full_row_cache, update_maxima
+from milopt.solvers.native.l1_ball.similarities import (
+    Similarities,
+    add_scaled_row,
+    clear_full_row_cache,
+    update_bag_maxima,
+)
 from milopt.solvers.native.l1_ball.small_game import (
     SmallGame,
     drop_idle_strategies,
@@ -85,7 +90,7 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         if end != CLOSED:
             break
         old_witnesses[:] = witnesses
-        update_maxima(s, a, positive, witnesses, bag_maxima)
+        update_bag_maxima(s, a, positive, witnesses, bag_maxima)
         value = upper
         for j in range(k):
             value += c[j] * a[j]
@@ -102,5 +107,5 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         if has_same_witnesses or last_value - value <= RELATIVE_DECREASE * abs(value):
             break
         last_value = value
-    update_maxima(s, best, np.arange(m), witnesses, bag_maxima)
+    update_bag_maxima(s, best, np.arange(m), witnesses, bag_maxima)
     return Descent(end, best, bag_maxima, phi, upper, lower, trace[: 2 * count + 1])

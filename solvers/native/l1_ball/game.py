@@ -22,7 +22,7 @@ from milopt.arrays import Vector
 from milopt.jit import njit_inner
 from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, prepare_after_append, reset_counts
 from milopt.solvers.native.dense_simplex.tableau import ROWS, primal_values, row_multipliers
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_maxima
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
 from milopt.solvers.native.l1_ball.small_game import (
     LARGEST_SCALED_ENTRY,
     SmallGame,
@@ -78,7 +78,7 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
                 return FAILED, upper, lower
             prepare_after_append(t)
         _extract_point(g, point, group_values)
-        update_maxima(s, point, bags, g.last_witnesses, bag_maxima)
+        update_bag_maxima(s, point, bags, g.last_witnesses, bag_maxima)
         value = 0.0
         for z in range(k):
             value -= g.c[z] * point[z]

@@ -24,7 +24,7 @@ from milopt.outcome.certificate import Certificate
 from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.l1_ball.descent import Descent, descend
 from milopt.solvers.native.l1_ball.game import CLOSED
-from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, shared_similarities
+from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, get_shared_similarities
 from milopt.solvers.native.l1_ball.small_game import SmallGame, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -39,7 +39,7 @@ def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPrici
     program = recognise_edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
     return L1BallPricing(oracle, program, options, shared, NativeDescentSolver(shared.similarities))
 
 
@@ -96,7 +96,7 @@ class L1BallPricing(Pricing):
         self._fallback_pricing: Pricing | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the result of each descent, best first, with a proved bound if no bag weight is positive.
+        """Return the result of each descent, best first, with a bound on the optimum if no bag weight is positive.
 
         If a descent fails, the result of the fallback solver is returned instead.
         """
@@ -107,7 +107,7 @@ class L1BallPricing(Pricing):
             descent = self._descend(weights, z)
             if descent is None:
                 self.fallbacks += 1
-                return price_or_report(self._fallback, prices, starts, clock)
+                return price_or_report(self._get_or_build_fallback, prices, starts, clock)
             columns.append(self._priced_column(descent, weights))
             bounds.append(descent.lower)
             if clock.is_over():
@@ -166,7 +166,7 @@ class L1BallPricing(Pricing):
             steps=len(descent.trace) // 2,
         )
 
-    def _fallback(self) -> Pricing:
+    def _get_or_build_fallback(self) -> Pricing:
         """Return the pricing by HiGHS, built on first use."""
         if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing

@@ -64,7 +64,7 @@ class SharedSimilarities:
 _SHARED_SIMILARITIES: WeakValueDictionary[tuple[int, int, int], SharedSimilarities] = WeakValueDictionary()
 
 
-def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> SharedSimilarities:
+def get_shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> SharedSimilarities:
     """Return the similarities for these objects, computing them at most once.
 
     An oracle and its negated counterpart use the same kernel, dictionary and bags. The cache holds weak references:
@@ -86,7 +86,7 @@ def compute_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Simi
         K[:, block_instances] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
     largest, witness = np.empty((m, 2 * k)), np.empty((m, 2 * k), dtype=np.int64)
-    _compute_maxima(K, offsets, largest, witness)
+    _write_bag_maxima(K, offsets, largest, witness)
     capacity = min(n, max(64, MAX_ROW_CACHE_BYTES // (8 * k)))
     return Similarities(
         K=K,
@@ -101,7 +101,7 @@ def compute_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Simi
 
 
 @njit
-def _compute_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+def _write_bag_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
     """Write the bag maxima of K and -K to `largest`, and the first instances that attain them to `witness`."""
     k = K.shape[0]
     for z in range(k):
@@ -145,7 +145,7 @@ def add_scaled_row(s: Similarities, x: int, factor: float, total: Vector) -> Non
 
 
 @njit_inner
-def update_maxima(s: Similarities, a: Vector, bags: Index, witnesses: Index, bag_maxima: Vector) -> None:
+def update_bag_maxima(s: Similarities, a: Vector, bags: Index, witnesses: Index, bag_maxima: Vector) -> None:
     """Write the largest u(x) = k_x'a of each of these bags to `bag_maxima`, and its first instance to `witnesses`.
 
     `bags` must be in ascending order. Entries of other bags are not changed.

@@ -279,7 +279,7 @@ def drop_idle_strategies(g: SmallGame, idle: int) -> None:
 def _renumber(g: SmallGame, row: Index, column: Index) -> None:
     """Close the gaps left by removed selections and atoms, and renumber the variables of the tableau.
 
-    `row` and `column` have -1 at removed rows and columns. At the other entries, the new numbers are written to them.
+    `row` and `column` have -1 at removed rows and columns. Their other entries are overwritten with the new numbers.
     """
     t, n = g.tableau, g.groups[0]
     n_kept = 0
