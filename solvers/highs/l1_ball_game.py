@@ -88,8 +88,8 @@ class HighsGame:
     def start_descent(self, d: Vector, z: int) -> None:
         """Prepare the convex steps of a descent with the weights d that starts at the signed atom z.
 
-        Idle rows and columns are removed. Each bag with d_i > 0 gets a row and the signed atom a column, if it has
-        none. z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
+        Idle rows and columns are removed (see `_remove_idle`). Each bag with d_i > 0 gets a row and the signed atom a
+        column, if it has none. z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
         """
         self._d = d
         self._remove_idle()

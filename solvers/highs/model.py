@@ -101,7 +101,7 @@ class HighsModel:
         return True
 
     def _set_offsets(self, form: StandardForm, index: Index) -> bool:
-        """Change the bounds of all rows to the offsets of `form`, in place, and return True."""
+        """Set the bounds of all rows from the offsets g of `form`, in place, and return True."""
         lower, upper = _row_bounds(form, 0)
         self._raise_if_rejected(
             self._highs.changeRowsBounds(form.m, _first_indices(form.m), lower, upper), "row bounds"

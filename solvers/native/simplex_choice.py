@@ -43,7 +43,7 @@ class SimplexChoice:
     constant: Vector
     """Constant part of the columns."""
     sign: float
-    """-1 if the declared objective is maximised, else +1: it is `sign` times the minimised objective."""
+    """-1 if the declared objective is maximised, else +1. The declared objective is `sign` times the minimised one."""
 
 
 def recognise_simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:

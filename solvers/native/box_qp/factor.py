@@ -26,7 +26,7 @@ MIN_UPDATE_COLUMNS = 256
 MIN_FACTORISED_PER_CHANGED_COLUMN = 10
 """The update is used if the number of factorised columns is at least this multiple of the number of changed columns.
 
-A flop of a triangular solve takes about three times as long as one of a factorisation.
+A flop of a triangular solve takes about three times as long as a flop of a factorisation.
 """
 UPDATE_TOLERANCE = 1e-11
 """Largest relative residual of an updated solution. Above it, the set is factorised."""

@@ -1,10 +1,10 @@
 """Semismooth Newton for a strictly convex box QP:  min 1/2 x'(diag(d) + N)x + q'x  s.t.  l <= x <= u,  d > 0, N >= 0.
 
-In the notation of `split`,  P = diag(d) + N  with N = S'WS + G; here d may include a proximal term. Define x(w) =
-clip(-(N w + q)/d, l, u);  the solution satisfies  x = x(x).  A step fixes the entries of x(w) that are clipped (the
-active set) and solves for the others (see `factor`): the primal-dual active set method, with at most one Cholesky
-factorisation of (diag(d) + N) on the free columns per step. It is also Newton's method on the convex, once
-differentiable merit function
+In the notation of `split`,  P = diag(d) + N  with N = S'WS + G; here d may include a proximal term. With
+x(w) = clip(-(N w + q)/d, l, u),  x is the solution if and only if  x = x(w)  for w = x. A step fixes the entries of
+x(w) that are clipped (the active set) and solves for the other entries (see `factor`). This is the primal-dual active
+set method, with at most one Cholesky factorisation of (diag(d) + N) on the free columns per step. It is also Newton's
+method on the convex, once differentiable merit function
 
     phi(w) = 1/2 w'Nw + h*(-N w),    h(x) = 1/2 x'diag(d)x + q'x on the box,    grad phi = N (w - x(w)),
 
@@ -47,7 +47,7 @@ class BoxPoint:
 
 @dataclass
 class BoxQPProgress:
-    """State shared by several runs of Newton's method and of pivoting.
+    """Mutable state that successive runs of Newton's method and of pivoting share.
 
     `deadline` is a time of `time.perf_counter`, `factor` the last Cholesky factor, and `best` the best point of the
     last run of Newton's method.

@@ -69,9 +69,9 @@ def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
 
 
 def single_entries(rows: sp.csr_array) -> tuple[Index, Vector] | None:
-    """Return the row and the value of the only entry of each column of `rows`; row 0 and value 0 for an empty column.
+    """Return (row, entry): the row and the value of the only entry of each column of `rows`.
 
-    Returns None if a column has several entries.
+    An empty column gets row 0 and value 0. Returns None if a column has several entries.
     """
     count, width = rows.shape
     if np.bincount(rows.indices, minlength=1).max() > 1:

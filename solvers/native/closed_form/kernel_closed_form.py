@@ -28,7 +28,7 @@ MAX_ROWS = 8
 
 
 def recognise_kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
-    """Return K, R, D and F of the module docstring for a quadratic P and rows F, or None if P or F does not fit."""
+    """Return P and F as a `KernelPattern` (see the module docstring), or None if they do not have this form."""
     dense = [piece for piece in P.pieces if piece.weight.ndim == 2]
     if len(dense) != 1 or F.shape[0] > MAX_ROWS:
         return None

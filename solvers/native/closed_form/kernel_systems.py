@@ -38,7 +38,7 @@ BORDER_TOLERANCE = 1e-8
 Conjugate gradients compute F Q^-1 F' with errors.
 """
 MAX_CG_STEPS, CG_TOLERANCE = 60, 1e-14
-"""Conjugate gradients: maximum number of products with K, and residual relative to the first one."""
+"""Conjugate gradients: maximum number of steps, and residual, relative to the largest so far, at which they stop."""
 
 
 class DominantSystemError(Exception):

@@ -50,7 +50,8 @@ class PatternMaxima:
         """Write the maxima, not yet normalised, of some bags and some patterns.
 
         The rows of `values` are the instances of `bags`, its columns the patterns from number `first` on. `offsets` has
-        the first instance of each of these bags, and one more than the last instance.
+        the first instance of each of these bags, and, as last entry, the end of the last
+        bag.
         """
         count, half = values.shape[1], self.largest.shape[1] // 2
         for sign, start in ((1.0, first), (-1.0, half + first)):

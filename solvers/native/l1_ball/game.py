@@ -34,7 +34,11 @@ from milopt.solvers.native.l1_ball.small_game import (
 )
 
 CLOSED, OPEN, FAILED = range(3)
-"""Results of a game: the bounds have met; no further response was found; space or accuracy was insufficient."""
+"""Results of a game.
+
+CLOSED: the bounds have met. OPEN: the bounds have not met, but no better response was found or MAX_ROUNDS rounds were
+made. FAILED: space or accuracy was insufficient.
+"""
 GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
 """Difference of the bounds, relative to the largest |w_z|: target, and largest one accepted without progress."""
 ZERO_NORM_TOLERANCE = 1e-12

@@ -38,7 +38,7 @@ class Similarities(NamedTuple):
     K: Matrix
     """Similarities of shape (k, N), 8 k N bytes for a dictionary of k atoms and N instances."""
     offsets: Index
-    """First instance of each bag, and the number of instances."""
+    """Index of the first instance of each bag, followed by the number of instances."""
     largest: Matrix
     """Bag maxima of shape (m, 2k): the largest K[z, x] for the atoms e_z, then the largest -K[z, x] for -e_z."""
     witness: Index
@@ -50,7 +50,7 @@ class Similarities(NamedTuple):
     n_cached: Index
     """Number of cached rows, as an array of length 1."""
     values: Vector
-    """Values u(x) = k_x'a at the instances, each from its last computation."""
+    """Value u(x) = k_x'a at each instance, from the last time that it was computed."""
 
 
 @dataclass(frozen=True, eq=False)
