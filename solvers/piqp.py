@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 STATUS_MAP = {
     "PIQP_SOLVED": Termination.OPTIMAL,
-    # Normal runs need a few dozen of the 250 iterations. Runs that need all diverge, often for unbounded programs.
+    # Normal runs take a few dozen iterations. Runs that reach the limit of 250 diverge, often because the program is
+    # unbounded.
     "PIQP_MAX_ITER_REACHED": Termination.STALLED,
     "PIQP_PRIMAL_INFEASIBLE": Termination.INFEASIBLE,
     "PIQP_DUAL_INFEASIBLE": Termination.UNBOUNDED,

@@ -156,7 +156,7 @@ BACKENDS: dict[str, CvxpyBackend] = {
     "CVXOPT": CvxpyBackend(QP, "cvxopt", "GPL-3.0", _ECOS_TOLERANCE_FACTORS, {"max_iters": 500}, cones=SOC),
     "GLPK": CvxpyBackend(LP, "cvxopt", "GPL-3.0"),
     "GLPK_MI": CvxpyBackend(MILP, "cvxopt", "GPL-3.0"),
-    # Quadratic objectives and cones only with integers: without integers, SCIP has multipliers only for LPs.
+    # Without integers, only linear programs: SCIP has no multipliers for quadratic and conic programs.
     "SCIP": CvxpyBackend(
         MIQP,
         "pyscipopt",

@@ -54,7 +54,7 @@ class HighsModel:
         self._is_primal_feasible = False
         """Whether the last change kept the basis primal feasible, so that the primal simplex method is used."""
         self.starts_with_hipo = False
-        """Whether the interior-point method HiPO is tried first, because it solved the last program, a similar one."""
+        """Whether the interior-point method HiPO is tried first, because it solved the previous, similar program."""
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------

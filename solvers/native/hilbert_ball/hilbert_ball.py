@@ -119,7 +119,7 @@ class HilbertBallPricing(Pricing):
             if clock.is_over():
                 break
         if has_failed:
-            # The fallback chooses other starts, so the columns found so far are returned too.
+            # The fallback chooses starts by itself, so the columns found so far are returned too.
             self.fallbacks += 1
             fallback = price_or_report(self._get_or_build_fallback, prices, starts, clock)
             failure, bound = "" if columns else fallback.failure, fallback.bound
