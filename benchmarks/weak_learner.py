@@ -32,7 +32,7 @@ from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solvers.native.l1_ball.descent import descend
 from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
-from milopt.solvers.native.l1_ball.similarities import Similarities, similarities
+from milopt.solvers.native.l1_ball.similarities import Similarities, compute_similarities
 from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Pricing, PricingResult
@@ -122,7 +122,7 @@ def _bags(name: str) -> tuple[Bags, Array]:
 def measure(name: str) -> list[object]:
     """Return one row of the table."""
     learner = Learner(name)
-    similar = similarities(learner.kernel, learner.Z, learner.bags)
+    similar = compute_similarities(learner.kernel, learner.Z, learner.bags)
     problem = learner.problem(similar)
     [oracle], options, clock = problem.oracles, Options(), Clock(None)
     [p] = oracle.prices

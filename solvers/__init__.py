@@ -1,1 +1,1 @@
-"""Solver adapters, one file or folder per solver. They receive flat programs and do not depend on models."""
+"""Solver adapters, one file or folder per solver. They get programs in standard form and do not depend on models."""

@@ -2,8 +2,8 @@
 
 Problem classes: linear and convex quadratic programs, with second-order and exponential cones.
 
-Multipliers: Clarabel solves  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g.  Its z equals
-milopt's z. The rows of its exponential cones are (x, y, z), as in milopt.
+Multipliers: Clarabel solves  min 1/2 x'Px + q'x  s.t.  A x + s = b,  s in K,  so  A = -F  and  b = g.  Clarabel's
+z equals milopt's z. Clarabel orders the rows of an exponential cone (x, y, z), as milopt does.
 
 Warm start: no. New q and g are written into the existing model, which saves the setup, unless presolve removed rows.
 Clarabel checks its time limit once per iteration, so large programs with a time limit are solved in a child process.
@@ -38,10 +38,10 @@ from milopt.solving.solver import Solver
 if TYPE_CHECKING:
     from milopt.solving.profile import Profile
 
-DROPPED_OFFSET = 1e30
-"""Offset that replaces those of at least HUGE_OFFSET in non-negative rows.
+DROPPED_ROW_OFFSET = 1e30
+"""Offset that replaces every offset of at least HUGE_OFFSET in a non-negative row.
 
-Clarabel drops inequalities with an offset of 1e20 or more; their multiplier is 0.
+Clarabel drops inequalities with an offset of 1e20 or more; the multipliers of dropped rows are 0.
 """
 
 STATUS_MAP = {
@@ -89,16 +89,16 @@ class Clarabel(Solver):
         return 20.0 if profile.is_linear else 30.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """Return an engine that keeps Clarabel's model of the form."""
+        """Return an engine that keeps Clarabel's model of the form between solves."""
         return ClarabelEngine(form, options)
 
 
 class ClarabelEngine(Engine):
-    """Engine that updates q and g in place, and builds a new model after all other changes."""
+    """Engine that writes a new q or g into Clarabel's model, and builds a new model after any other change."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
-        self._settings = _settings(options)
+        self._settings = _clarabel_settings(options)
         self._solver: Any = None
         self._stop = threading.Event()
         self._process = EngineProcess(Clarabel.name, options)
@@ -109,7 +109,7 @@ class ClarabelEngine(Engine):
         if change.kind is ChangeKind.LINEAR and self._supports_updates():
             self._solver.update(q=form.q)
         elif change.kind is ChangeKind.OFFSET and self._supports_updates():
-            self._solver.update(b=_offsets(bounds_to_rows.apply(form)))
+            self._solver.update(b=_clarabel_offsets(bounds_to_rows.apply(form)))
         else:
             self._solver = None
             self.rebuilds += 1
@@ -152,7 +152,7 @@ class ClarabelEngine(Engine):
         self._process.close()
 
     def _get_or_build_solver(self) -> Any:
-        """Return Clarabel's solver object with the current settings, built if necessary."""
+        """Return Clarabel's solver object with the current settings, and build it if necessary."""
         if self._supports_updates():
             self._solver.update(settings=self._settings)
             return self._solver
@@ -163,8 +163,8 @@ class ClarabelEngine(Engine):
             sp.csc_matrix(sp.triu(form.P.sparse)),
             form.q,
             sp.csc_matrix(-form.F),
-            _offsets(form),
-            [cone for block in form.rows if block.size for cone in _cones(block)],
+            _clarabel_offsets(form),
+            [cone for block in form.rows if block.size for cone in _clarabel_cones(block)],
             self._settings,
         )
         if hasattr(self._solver, "set_termination_callback"):
@@ -186,19 +186,19 @@ class ClarabelEngine(Engine):
         self._stop.set()
 
 
-def _offsets(form: StandardForm) -> Vector:
-    """Return a copy of g in which offsets >= HUGE_OFFSET of non-negative rows are replaced by `DROPPED_OFFSET`.
+def _clarabel_offsets(form: StandardForm) -> Vector:
+    """Return a copy of g in which offsets >= HUGE_OFFSET of non-negative rows are replaced by `DROPPED_ROW_OFFSET`.
 
     Clarabel breaks down at huge offsets that are below its own infinity.
     """
     g = form.g.copy()
     nonnegative = form.rows_in(NONNEGATIVE)
-    g[nonnegative] = np.where(g[nonnegative] >= HUGE_OFFSET, DROPPED_OFFSET, g[nonnegative])
+    g[nonnegative] = np.where(g[nonnegative] >= HUGE_OFFSET, DROPPED_ROW_OFFSET, g[nonnegative])
     return g
 
 
-def _cones(block: RowBlock) -> list[Any]:
-    """Return Clarabel's cones of a block of rows. All rows of a zero or non-negative block form one cone."""
+def _clarabel_cones(block: RowBlock) -> list[Any]:
+    """Return the cones of a block of rows as Clarabel's objects. A zero or non-negative block is one cone."""
     import clarabel
 
     if block.cone is ZERO:
@@ -212,8 +212,8 @@ def _cones(block: RowBlock) -> list[Any]:
     raise UnsupportedError(f"Clarabel does not support {block.cone.display_name}s.")
 
 
-def _settings(options: Options) -> Any:
-    """Return Clarabel's settings: tolerances of 1e-4 times the certificate's, but at least 1e-12, and those in `extra`.
+def _clarabel_settings(options: Options) -> Any:
+    """Return Clarabel's settings: tolerances of 1e-4 times the certificate's, at least 1e-12, and those in `extra`.
 
     Raises `ParameterError` if Clarabel does not support a setting in `extra`.
     """

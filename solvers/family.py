@@ -23,7 +23,7 @@ from milopt.solving.engine_process import EngineProcess, is_heavy
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
-MIP_GAP = 0.1
+MIP_GAP_FRACTION = 0.1
 """Gap at which a mixed-integer search stops, as a fraction of the tolerance that the certificate applies to the gap."""
 
 
@@ -59,13 +59,13 @@ B = TypeVar("B", bound=BackendInfo)
 class BackendSolver(Solver, Generic[B]):
     """Base class of solvers that are called through a modelling language.
 
-    A subclass is a solver family, and an instance is one member of it: the solver `family:NAME`. The name of the
-    variant is case-insensitive.
+    A subclass is a solver family, and an instance is one member of the family, the solver `FAMILY:NAME`. The argument
+    `variant` is NAME in any combination of upper and lower case.
     """
 
     family = True
     language: ClassVar[str]
-    """Name of the modelling language as it is usually written. The name of its package is the name of the family."""
+    """Name of the modelling language as it is usually written. The family has the name of the Python package."""
     own_licence: ClassVar[str]
     """Licence of the modelling language."""
 
@@ -92,7 +92,7 @@ class BackendSolver(Solver, Generic[B]):
         return [name for name, backend in cls.backends().items() if backend.installation() is not None]
 
 
-class VariantEngine(Engine):
+class BackendEngine(Engine):
     """Engine that builds the modelling language's model again for every solve."""
 
     def __init__(self, solver: str, respects_time_limit: bool, form: StandardForm, options: Options) -> None:
@@ -109,8 +109,8 @@ class VariantEngine(Engine):
         """
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
-        late_reason = not self._respects_time_limit or is_heavy(self.form)
-        if time_limit is not None and late_reason and self._process.can_run():
+        may_be_late = not self._respects_time_limit or is_heavy(self.form)
+        if time_limit is not None and may_be_late and self._process.can_run():
             return self._process.solve(self.form, time_limit)
         return self.solve_form(self.form, time_limit)
 
@@ -124,11 +124,11 @@ class VariantEngine(Engine):
 
 
 def option_error(solver: str, options: Collection[str], complaint: object) -> ParameterError | None:
-    """Return a `ParameterError` if the complaint (an error or a text) of a backend is about an option in `extra`.
+    """Return a `ParameterError` if a backend's complaint (an error or a text) is about an option in `extra`.
 
     The option is found by its name in the text of the complaint. A `TypeError` that mentions no option is attributed to
-    all given options, because milopt's own settings never cause one. Returns None if no option is concerned. `options`
-    are the names in `extra`, and `solver` is the name for the message.
+    all given options, because milopt's own settings never cause one. Returns None if the complaint is about no option.
+    `options` are the names in `extra`, and `solver` is the solver's name for the message.
     """
     text = str(complaint).strip()
     first_line = text.splitlines()[0].rstrip(". ") if text else type(complaint).__name__

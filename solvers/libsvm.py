@@ -2,12 +2,12 @@
 
 Problem classes: duals of the C-SVM only,
 
-    min 1/2 a'Pa - k 1'a   s.t.  s'a = 0,  0 <= a_i <= C_i,     s_i = +-sigma.
+    min 1/2 a'Pa - k 1'a   s.t.  s'a = 0,  0 <= a_i <= C_i,     s_i = +-sigma,  k > 0.
 
 With y = s / sigma this is the dual of an SVM with the precomputed Gram matrix  K_ij = P_ij / (k y_i y_j).
 
-Multipliers: the multiplier of the row is computed here, from the KKT conditions, so that it adds no error. LIBSVM
-stores K in single precision, which leaves dual residuals of about 1e-7 |P| a.
+Multipliers: the multiplier of the row is computed here, from the KKT conditions, so that it adds no error to that of a.
+LIBSVM stores K in single precision, which leaves dual residuals of about 1e-7 |P| a.
 
 Warm start: no. LIBSVM counts iterations and does not check the clock, so large programs with a time limit are solved in
 a child process.
@@ -42,18 +42,18 @@ EQUALITY_TOLERANCE = 1e-9
 MAX_ITERATIONS = 10_000_000
 """LIBSVM's own default limit on the iterations, which scikit-learn removes."""
 
-SECONDS_PER_ROW = 5e-9
-"""Approximate seconds of one iteration per row, used to convert a time limit into an iteration limit."""
+SECONDS_PER_ITERATION_AND_ROW = 5e-9
+"""Approximate seconds per iteration and per row of K, used to convert a time limit into an iteration limit."""
 
-SETTINGS = ("tol", "cache_size", "max_iter", "shrinking")
+SUPPORTED_OPTIONS = ("tol", "cache_size", "max_iter", "shrinking")
 """Options that `extra` may contain. SVC's other parameters would change the program or have no effect."""
 
 
 class LibSVM(Solver):
     """Solver `libsvm`: duals of the C-SVM, by sequential minimal optimisation.
 
-    It supports no other programs and does not warm-start. It stores the Gram matrix in single precision, which leaves
-    dual residuals of about 1e-7 relative to the terms of the gradient; all other numbers are in double precision.
+    LIBSVM supports no other programs and does not warm-start. It stores the Gram matrix in single precision, which
+    leaves dual residuals of about 1e-7 relative to the terms of the gradient; all other numbers have double precision.
 
     Examples
     --------
@@ -97,12 +97,14 @@ class LibSVMEngine(Engine):
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         for name in options.extra:
-            if name not in SETTINGS:
-                raise ParameterError(f"libsvm has no option named {name!r} for `extra`; it has {', '.join(SETTINGS)}.")
+            if name not in SUPPORTED_OPTIONS:
+                raise ParameterError(
+                    f"libsvm has no option named {name!r} for `extra`; it has {', '.join(SUPPORTED_OPTIONS)}."
+                )
         self._process = EngineProcess(LibSVM.name, options)
 
     def solve(self, time_limit: float | None) -> Answer:
-        """Fit the SVC on the columns whose upper bound is positive; the others are 0.
+        """Fit the SVC on the columns whose upper bound is positive; all other columns are 0.
 
         Large programs with a time limit are solved in a child process. Raises `UnsupportedError` for other programs.
         """
@@ -126,7 +128,7 @@ class LibSVMEngine(Engine):
         gram = form.P.submatrix(free) * (np.outer(y[free], y[free]) / k)
         iterations = MAX_ITERATIONS
         if time_limit is not None:
-            iterations = int(min(iterations, 1000 + time_limit / (SECONDS_PER_ROW * free.size)))
+            iterations = int(min(iterations, 1000 + time_limit / (SECONDS_PER_ITERATION_AND_ROW * free.size)))
         settings = {
             "tol": 1e-3 * self.options.tolerance,
             "cache_size": min(2000.0, 100.0 + 8e-6 * free.size**2),
@@ -163,7 +165,7 @@ def _multiplier(form: StandardForm, a: Vector, s: Vector) -> Vector:
     """Return the multiplier z of the row s'a = 0, as an array of length 1.
 
     It is the midpoint of the range of z in which (P a + q - s z)_i is >= 0 if a_i can grow and <= 0 if a_i can shrink;
-    the finite end if only one is finite, and 0 if none is.
+    the finite end of the range if only one end is finite, and 0 if none is.
     """
     ratio = (form.P.times(a) + form.q) / s
     grows, shrinks = a < form.upper, a > 0

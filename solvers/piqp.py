@@ -2,13 +2,14 @@
 
 Problem classes: linear and convex quadratic programs.
 
-Multipliers: PIQP solves  min 1/2 x'Px + c'x  s.t.  A x = b,  h_l <= G x <= h_u,  x_l <= x <= x_u,  so the rows in the
-zero cone are  A = F, b = -g  and the others  G = F, h_l = -g.  milopt's z is -y for the former and z_l for the latter.
+Multipliers: PIQP solves  min 1/2 x'Px + c'x  s.t.  A x = b,  h_l <= G x <= h_u,  x_l <= x <= x_u,  with multipliers y
+of the equalities and z_l of the lower bounds h_l. milopt's rows  F x + g  are passed as  A = F, b = -g  (zero cone) and
+as  G = F, h_l = -g  (non-negative cone). Their multipliers z are -y and z_l.
 
-Warm start: no. New q and g are written into the existing model. There is a dense and a sparse interface; the fraction
-of nonzero entries decides between them. PIQP has no time limit: with one, it runs in a child process
-(`milopt.solving.engine_process`), which is stopped without a point when the time is up. PIQP holds the GIL while it
-works, so Ctrl-C takes effect only after the call has ended.
+Warm start: no. New q and g are written into the existing model. PIQP has a dense and a sparse interface; the fraction
+of nonzero entries decides which one is used. PIQP has no time limit of its own: with a time limit, it runs in a child
+process (`milopt.solving.engine_process`), which is stopped without a point when the time is up. PIQP holds the GIL
+while it works, so Ctrl-C takes effect only after the call has ended.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 STATUS_MAP = {
     "PIQP_SOLVED": Termination.OPTIMAL,
-    # Normal runs take a few dozen of the 250 iterations. Others diverge, often because the program is unbounded.
+    # Normal runs take a few dozen iterations. Runs that reach the limit of 250 diverge, often because the program is
+    # unbounded.
     "PIQP_MAX_ITER_REACHED": Termination.STALLED,
     "PIQP_PRIMAL_INFEASIBLE": Termination.INFEASIBLE,
     "PIQP_DUAL_INFEASIBLE": Termination.UNBOUNDED,
@@ -45,17 +47,20 @@ STATUS_MAP = {
 }
 """Terminations by the names of piqp.Status; any other status is an error."""
 MIN_DENSE_FRACTION = 0.2
-"""Fraction of nonzero entries of P and F together from which the dense interface is used."""
+"""Smallest fraction of nonzero entries in P and F together at which the dense interface is used."""
 
 MIN_REGULARISATION = 1e-8
-"""Lower limit of PIQP's regularisation. With the smaller default, iterates diverge along flat directions."""
+"""Lower limit of PIQP's regularisation.
+
+With PIQP's smaller default, iterates diverge along directions in which the objective is constant.
+"""
 
 
 class PIQP(Solver):
     """Solver `piqp`: linear and convex quadratic programs.
 
-    A proximal interior-point method. It needs the extra ``milopt[piqp]``. It does not warm-start and has no time limit
-    of its own.
+    A proximal interior-point method. PIQP needs the extra ``milopt[piqp]``. It does not warm-start and has no time
+    limit of its own.
 
     Examples
     --------
@@ -80,21 +85,21 @@ class PIQP(Solver):
         return 5.0
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
-        """Return an engine that keeps PIQP's model of the form."""
+        """Return an engine that keeps PIQP's model of the form between solves."""
         return PiqpEngine(form, options)
 
 
 class PiqpEngine(Engine):
-    """Engine that updates q and g in place, and builds a new model after all other changes."""
+    """Engine that writes a new q or g into PIQP's model, and builds a new model after any other change."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
         self._solver: Any = None
         self._process = EngineProcess(PIQP.name, options)
-        _new_solver(options, is_dense=True)  # raises an error for settings that PIQP does not support
+        _create_solver(options, is_dense=True)  # raises an error for settings that PIQP does not support
 
     def update(self, form: StandardForm, change: Change) -> None:
-        """Change to a new form: write a new q or g into the existing model; discard it after any other change."""
+        """Change to a new form: write a new q or g into the model, or discard the model after any other change."""
         self.form = form
         if change.kind is ChangeKind.LINEAR and self._solver is not None:
             self._solver.update(c=form.q)
@@ -136,7 +141,7 @@ class PiqpEngine(Engine):
 
 
 def _multipliers(form: StandardForm, result: Any) -> Vector:
-    """Return the multipliers of the rows in milopt's signs."""
+    """Return the multipliers of the rows of F, with milopt's signs (see the module docstring)."""
     z = np.zeros(form.m)
     z[form.rows_in(ZERO)] = -result.y
     z[form.rows_in(NONNEGATIVE)] = result.z_l
@@ -147,7 +152,7 @@ def _build_solver(form: StandardForm, options: Options) -> Any:
     """Return a PIQP solver that is set up with the form."""
     is_dense = _is_dense(form)
     equalities, nonnegative = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
-    solver = _new_solver(options, is_dense)
+    solver = _create_solver(options, is_dense)
     solver.setup(
         np.asfortranarray(form.P.dense) if is_dense else sp.csc_matrix(form.P.sparse),
         form.q,
@@ -163,7 +168,7 @@ def _build_solver(form: StandardForm, options: Options) -> Any:
 
 
 def _is_dense(form: StandardForm) -> bool:
-    """Return True if the dense interface is to be used: P is dense, or P and F have enough nonzero entries."""
+    """Return True if the dense interface is to be used: P is stored densely, or P and F have enough nonzero entries."""
     if form.P.is_dense:
         return True
     return bool(form.P.sparse.nnz + form.F.nnz >= MIN_DENSE_FRACTION * form.n * (form.n + form.m))
@@ -174,10 +179,11 @@ def _to_piqp_matrix(rows: sp.csr_array, is_dense: bool) -> Any:
     return np.asfortranarray(rows.toarray()) if is_dense else sp.csc_matrix(rows)
 
 
-def _new_solver(options: Options, is_dense: bool) -> Any:
-    """Return a solver without data, with tolerances of 1e-4 times the certificate's, but at least 1e-12.
+def _create_solver(options: Options, is_dense: bool) -> Any:
+    """Return a PIQP solver without data. Its tolerances are 1e-4 times the certificate's, but at least 1e-12.
 
-    The settings in `extra` override all others. Raises `ParameterError` if PIQP does not support one of them.
+    The settings in `extra` override all others. Raises `ParameterError` if PIQP does not support a setting in
+    `extra`.
     """
     import piqp
 

@@ -24,7 +24,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.inspection.pyomo_model import column_components, row_components, to_pyomo
-from milopt.solvers.family import MIP_GAP, BackendSolver, VariantEngine, option_error
+from milopt.solvers.family import MIP_GAP_FRACTION, BackendEngine, BackendSolver, option_error
 from milopt.solvers.highs.model import check_options, iteration_limits
 from milopt.solving.capture import capture_output
 from milopt.solving.engine import Engine
@@ -45,7 +45,10 @@ STATUS_MAP = {
     "minStepLength": Termination.STALLED,
     "feasible": Termination.STALLED,
 }
-"""Terminations by Pyomo's conditions; any other is an error. `UNBOUNDED` is only a claim, which the session checks."""
+"""Terminations by Pyomo's termination conditions; any other condition is an error.
+
+`UNBOUNDED` is only a claim, which the session checks.
+"""
 
 _LP = frozenset({Feature.LINEAR})
 _QP = _LP | {Feature.QUADRATIC}
@@ -68,8 +71,7 @@ class PyomoBackend:
     has_duals: bool = True
     """Whether the solver returns multipliers."""
     limit_settings: Callable[[StandardForm], Mapping[str, int]] | None = None
-    """Function that returns iteration limits by the size of the program; None if the solver's own limits end every run.
-    """
+    """Function that returns iteration limits for a form; None if the solver's own limits end every run."""
     gap_settings: tuple[str, ...] = ()
     """Settings for the gap at which a mixed-integer search stops; empty if the solver searches to a gap of 0."""
     cones: frozenset[str] = frozenset()
@@ -189,7 +191,7 @@ class Pyomo(BackendSolver[PyomoBackend]):
         return BACKENDS
 
     def availability(self) -> Availability:
-        """Return whether Pyomo and the solver are installed: versions, or the command that installs what is missing."""
+        """Return whether Pyomo and the solver are installed, with versions or an installation command."""
         own_version = installed_version(self.package)
         if own_version is None:
             return Availability(False, None, f"pip install {self.package}")
@@ -205,14 +207,14 @@ class Pyomo(BackendSolver[PyomoBackend]):
         return PyomoEngine(self, form, options)
 
 
-class PyomoEngine(VariantEngine):
+class PyomoEngine(BackendEngine):
     """Engine that builds a Pyomo model for every solve."""
 
     def __init__(self, solver: Pyomo, form: StandardForm, options: Options) -> None:
         super().__init__(solver.name, True, form, options)
         self._solver = solver
         if solver.backend.package == "highspy":
-            # Pyomo ignores the statuses that HiGHS returns for options.
+            # Pyomo does not report that HiGHS rejects an option, so the options are checked here.
             check_options(options.extra, solver.name)
 
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
@@ -230,7 +232,7 @@ class PyomoEngine(VariantEngine):
         for key, count in (backend.limit_settings(form) if backend.limit_settings is not None else {}).items():
             solver.options[key] = count
         for key in backend.gap_settings if form.integer.any() else ():
-            solver.options[key] = MIP_GAP * self.options.tolerance
+            solver.options[key] = MIP_GAP_FRACTION * self.options.tolerance
         for key, value in self.options.extra.items():
             solver.options[key] = value
         results, log = self._run(solver, model, time_limit)
@@ -240,12 +242,12 @@ class PyomoEngine(VariantEngine):
         if termination in (Termination.OPTIMAL, Termination.LIMIT, Termination.STALLED) and len(results.solution):
             with _suppress_warnings():
                 model.solutions.load_from(results)
-            x = _point(form, model)
+            x = _column_values(form, model)
             z = _multipliers(form, model) if wants_duals else None
-        return Answer(termination, status, x, z, bound=_bound(form, results), log=log)
+        return Answer(termination, status, x, z, bound=_search_bound(form, results), log=log)
 
     def _run(self, solver: Any, model: Any, time_limit: float | None) -> tuple[Any, str]:
-        """Call the solver; return its results and the captured log, which is empty unless `verbose`.
+        """Call the solver; return (results, log). The captured log is empty unless `verbose`.
 
         Raises `ParameterError` if the solver rejects an option in `extra`.
         """
@@ -266,7 +268,7 @@ class PyomoEngine(VariantEngine):
 
 @contextmanager
 def _suppress_warnings() -> Iterator[None]:
-    """Suppress all warnings of the logger `pyomo.core`, mostly about statuses, which the answer contains anyway."""
+    """Suppress all warnings of the logger `pyomo.core`. Most report a status, which the answer contains anyway."""
     logger = logging.getLogger("pyomo.core")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -276,7 +278,7 @@ def _suppress_warnings() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _point(form: StandardForm, model: Any) -> Vector | None:
+def _column_values(form: StandardForm, model: Any) -> Vector | None:
     """Return the values of the columns, or None if some have no value."""
     values = [variable.value for variable in column_components(form, model)]
     return None if any(value is None for value in values) else np.array(values, dtype=np.float64)
@@ -294,8 +296,8 @@ def _multipliers(form: StandardForm, model: Any) -> Vector | None:
     return np.array([model.dual.get(row, 0.0) for row in rows], dtype=np.float64)
 
 
-def _bound(form: StandardForm, results: Any) -> float | None:
-    """Return the lower bound of a mixed-integer search; None without integers or without a finite bound."""
+def _search_bound(form: StandardForm, results: Any) -> float | None:
+    """Return the lower bound of a mixed-integer search, or None if there are no integers or no finite bound."""
     if not form.integer.any():
         return None
     bound = results.problem.lower_bound

@@ -5,12 +5,12 @@ variables are integer. SCIP's objective is linear, so with P = B'B
 
     min 1/2 x'Px + q'x    becomes    min t + q'x   s.t.   y = B x,   t >= 1/2 ||y||^2,
 
-and a cone becomes  u = F x + g,  u_0 >= ||u_1, u_2, ...||.  Nonlinear programs without integers are not supported: SCIP
-returns a bound of its search instead of multipliers, and other solvers give solutions of such programs that milopt
-can certify.
+and a second-order cone becomes  u = F x + g,  u_0 >= ||u_1, u_2, ...||.  Nonlinear programs without integers are not
+supported: SCIP returns a bound of its search instead of multipliers, and other solvers give solutions of such programs
+that milopt can certify.
 
-Multipliers: only for linear programs, and only without presolve, which is therefore disabled for them. SCIP's duals of
-linear constraints equal milopt's z.
+Multipliers: SCIP has them only for linear programs, and only without presolve, which is therefore disabled for linear
+programs. SCIP's duals of linear constraints equal milopt's z.
 
 Warm start: no. The search uses one thread, regardless of `threads`. SCIP checks its time limit between the steps of its
 search, so large programs with a time limit are solved in a child process.
@@ -36,7 +36,7 @@ from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.interrupt import CallEnd, run_interruptible
-from milopt.solvers.family import MIP_GAP
+from milopt.solvers.family import MIP_GAP_FRACTION
 from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
@@ -70,9 +70,12 @@ STATUS_MAP = {
 
 `UNBOUNDED` is only a claim: the program may be infeasible.
 """
-MIN_TOLERANCE = 1e-7
-"""Smallest feasibility tolerance that is set. SCIP gives a thousandth of it to its LP solver, which needs >= 1e-10."""
-INFINITY = 1e20
+MIN_FEASIBILITY_TOLERANCE = 1e-7
+"""Smallest feasibility tolerance that is set.
+
+SCIP passes a thousandth of its feasibility tolerance to its LP solver, which requires at least 1e-10.
+"""
+SCIP_INFINITY = 1e20
 """Smallest absolute value that SCIP treats as infinite."""
 ACTIVE_TOLERANCE = 1e-7
 """Largest slack, relative to 1 + |g|, at which a row counts as active."""
@@ -85,7 +88,7 @@ MAX_STOP_REQUESTS = 20
 class SCIP(Solver):
     """Solver `scip`: linear, and mixed-integer linear, quadratic and second-order cone programs.
 
-    Branch and bound. It needs the extra ``milopt[scip]``. It does not warm-start.
+    Branch and bound. SCIP needs the extra ``milopt[scip]``. It does not warm-start.
 
     Examples
     --------
@@ -126,7 +129,7 @@ class ScipEngine(Engine):
         super().__init__(form, options)
         self._process = EngineProcess(SCIP.name, options)
         if options.extra:
-            _new_model(form, options)  # raises an error for settings that SCIP does not support
+            _create_model(form, options)  # raises an error for settings that SCIP does not support
 
     def solve(self, time_limit: float | None) -> Answer:
         """Build SCIP's model of the form, and run a new search, without a warm start.
@@ -181,7 +184,7 @@ class _ScipProgram:
     """Constraints by the indices of the linear rows."""
 
     def answer(self, log: str, interrupted: bool) -> Answer:
-        """Return the answer after a search: status, best point, and multipliers, or a bound if there are integers."""
+        """Return the answer after a search: status, best point, and multipliers or, with integers, the bound."""
         form, model = self.form, self.model
         status = str(model.getStatus())
         termination = STATUS_MAP.get(status, Termination.ERROR)
@@ -196,7 +199,7 @@ class _ScipProgram:
             status,
             x=x,
             z=self._multipliers(x) if x is not None and status == "optimal" and not is_integer else None,
-            bound=bound + form.constant if is_integer and x is not None and abs(bound) < INFINITY else None,
+            bound=bound + form.constant if is_integer and x is not None and abs(bound) < SCIP_INFINITY else None,
             iterations=int(model.getNLPIterations()),
             log=log,
             interrupted=interrupted,
@@ -205,8 +208,8 @@ class _ScipProgram:
     def _multipliers(self, x: Vector) -> Vector:
         """Return the multipliers of the rows of a linear program at its optimum x.
 
-        SCIP converts rows with one entry to bounds, and has no duals for them. Such a row gets the reduced cost of its
-        column if the row is active and the sign is right.
+        SCIP converts rows with one entry to bounds, and has no duals for them. If such a row is active, its multiplier
+        is the reduced cost of its column divided by the entry, unless the sign would be wrong for an inequality.
         """
         form, F = self.form, self.form.F
         counts = np.diff(F.indptr)
@@ -225,10 +228,10 @@ class _ScipProgram:
 
 
 def _build_program(form: StandardForm, options: Options) -> _ScipProgram:
-    """Build SCIP's model of a form, whose cones are second-order (see the module docstring)."""
+    """Build SCIP's model of a form whose nonlinear cones are all second-order (see the module docstring)."""
     from pyscipopt import quicksum, sqrt
 
-    model = _new_model(form, options)
+    model = _create_model(form, options)
     columns = zip(form.q.tolist(), form.lower.tolist(), form.upper.tolist(), form.integer.tolist(), strict=True)
     x = [
         model.addVar(vtype="I" if is_integer else "C", lb=_finite_or_none(low), ub=_finite_or_none(high), obj=cost)
@@ -284,9 +287,10 @@ def _finite_or_none(bound: float) -> float | None:
     return bound if np.isfinite(bound) else None
 
 
-def _new_model(form: StandardForm, options: Options) -> Any:
-    """Return an empty model with its settings; presolve and heuristics are off if the form has no integers.
+def _create_model(form: StandardForm, options: Options) -> Any:
+    """Return an empty SCIP model with the settings for this form.
 
+    If the form has no integers, presolve, heuristics, separation and propagation are off.
     Raises `ParameterError` if SCIP does not support a setting in `extra`.
     """
     from pyscipopt import SCIP_PARAMSETTING, Model
@@ -299,13 +303,13 @@ def _new_model(form: StandardForm, options: Options) -> Any:
         model.setHeuristics(SCIP_PARAMSETTING.OFF)
         model.setSeparating(SCIP_PARAMSETTING.OFF)
         model.disablePropagation()
-    feasibility_tolerance = float(np.clip(0.1 * options.tolerance, MIN_TOLERANCE, 1e-6))
+    feasibility_tolerance = float(np.clip(0.1 * options.tolerance, MIN_FEASIBILITY_TOLERANCE, 1e-6))
     settings = {
         "misc/catchctrlc": False,
         "numerics/feastol": feasibility_tolerance,
         "numerics/dualfeastol": feasibility_tolerance,
-        "limits/gap": MIP_GAP * options.tolerance,
-        "limits/absgap": MIP_GAP * options.tolerance,
+        "limits/gap": MIP_GAP_FRACTION * options.tolerance,
+        "limits/absgap": MIP_GAP_FRACTION * options.tolerance,
     }
     for name, value in {**settings, **options.extra}.items():
         try:

@@ -1,7 +1,8 @@
 """Solvers that milopt calls through cvxpy: supported programs, Python package, and names of settings.
 
-This table is available without importing cvxpy. A tolerance setting with a factor gets `factor * tolerance`.
-First-order methods stop as soon as their tolerance is reached, so they get a smaller one than the certificate requires.
+The table `BACKENDS` is available without importing cvxpy. Each tolerance setting gets milopt's tolerance times a factor
+(`tolerance_factors`). First-order methods stop as soon as their tolerance is reached, so they get a smaller tolerance
+than the certificate requires.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import EXPONENTIAL, SECOND_ORDER
 from milopt.errors import ParameterError
-from milopt.solvers.family import MIP_GAP
+from milopt.solvers.family import MIP_GAP_FRACTION
 from milopt.solvers.highs.model import iteration_limits
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
@@ -23,7 +24,7 @@ QP = LP | {Feature.QUADRATIC}
 MILP = LP | {Feature.INTEGER}
 MIQP = MILP | {Feature.INTEGER_QUADRATIC}
 SOC = frozenset({SECOND_ORDER.name})
-EXP = SOC | {EXPONENTIAL.name}
+SOC_AND_EXP = SOC | {EXPONENTIAL.name}
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,12 @@ class CvxpyBackend:
     settings_keyword: str | None = None
     """Keyword under which cvxpy expects all settings as a dictionary, or None if it expects them as keywords."""
     gap_settings: tuple[str, ...] = ()
-    """Names of settings for the gap at which a mixed-integer search stops; they get `MIP_GAP * tolerance`.
+    """Names of settings for the gap at which a mixed-integer search stops; they get `MIP_GAP_FRACTION * tolerance`.
 
     Empty if the solver does not support integers, searches to a gap of 0, or has the gap in `tolerance_factors`.
     """
     limit_settings: Callable[[StandardForm], Mapping[str, object]] | None = None
-    """Function that returns iteration limits by the size of the program; None if the solver's own limits end every run.
-    """
+    """Function that returns iteration limits for a form; None if the solver's own limits end every run."""
     cones: frozenset[str] = frozenset()
     """Names of the supported cones, besides linear rows, for programs without integer variables."""
     integer_cones: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ class CvxpyBackend:
             key: factor * options.tolerance for key, factor in self.tolerance_factors.items()
         }
         if form.integer.any():
-            settings.update(dict.fromkeys(self.gap_settings, MIP_GAP * options.tolerance))
+            settings.update(dict.fromkeys(self.gap_settings, MIP_GAP_FRACTION * options.tolerance))
         settings.update(self.fixed_settings)
         if self.limit_settings is not None:
             settings.update(self.limit_settings(form))
@@ -89,13 +89,13 @@ class CvxpyBackend:
 
 
 def _equal_factors(factor: float, *keys: str) -> dict[str, float]:
-    """Return a mapping of these settings to the same factor."""
+    """Return a dictionary that maps each of these settings to the same factor."""
     return dict.fromkeys(keys, factor)
 
 
 _HIGHS_TOLERANCE_FACTORS = _equal_factors(1e-2, "primal_feasibility_tolerance", "dual_feasibility_tolerance")
-_EPS_FACTORS = _equal_factors(1e-3, "eps_abs", "eps_rel")
-_ECOS_FACTORS = _equal_factors(1e-3, "abstol", "reltol", "feastol")
+_EPS_TOLERANCE_FACTORS = _equal_factors(1e-3, "eps_abs", "eps_rel")
+_ECOS_TOLERANCE_FACTORS = _equal_factors(1e-3, "abstol", "reltol", "feastol")
 
 BACKENDS: dict[str, CvxpyBackend] = {
     "CLARABEL": CvxpyBackend(
@@ -104,23 +104,28 @@ BACKENDS: dict[str, CvxpyBackend] = {
         "Apache-2.0",
         _equal_factors(1e-3, "tol_gap_abs", "tol_gap_rel", "tol_feas"),
         time_setting="time_limit",
-        cones=EXP,
+        cones=SOC_AND_EXP,
     ),
     "SCS": CvxpyBackend(
         QP,
         "scs",
         "MIT",
-        _EPS_FACTORS,
+        _EPS_TOLERANCE_FACTORS,
         {"max_iters": 200_000},
         time_setting="time_limit_secs",
-        cones=EXP,
-        # The scale determines the speed of convergence, and the adaptive one is sometimes poor.
+        cones=SOC_AND_EXP,
+        # SCS's scale determines how fast it converges, and the scale that it adapts itself is sometimes poor.
         retry_settings={"adaptive_scale": False, "scale": 1.0},
     ),
     "OSQP": CvxpyBackend(
-        QP, "osqp", "Apache-2.0", _EPS_FACTORS, {"max_iter": 200_000, "polishing": True}, time_setting="time_limit"
+        QP,
+        "osqp",
+        "Apache-2.0",
+        _EPS_TOLERANCE_FACTORS,
+        {"max_iter": 200_000, "polishing": True},
+        time_setting="time_limit",
     ),
-    "ECOS": CvxpyBackend(QP, "ecos", "GPL-3.0", _ECOS_FACTORS, {"max_iters": 500}, cones=EXP),
+    "ECOS": CvxpyBackend(QP, "ecos", "GPL-3.0", _ECOS_TOLERANCE_FACTORS, {"max_iters": 500}, cones=SOC_AND_EXP),
     "HIGHS": CvxpyBackend(
         QP | MILP,
         "highspy",
@@ -148,10 +153,10 @@ BACKENDS: dict[str, CvxpyBackend] = {
     "PROXQP": CvxpyBackend(QP, "proxsuite", "BSD-2-Clause", {"eps_abs": 1e-3}),
     "DAQP": CvxpyBackend(QP, "daqp", "MIT", _equal_factors(1e-3, "primal_tol", "dual_tol")),
     "QOCO": CvxpyBackend(QP, "qoco", "BSD-3-Clause", _equal_factors(1e-2, "abstol", "reltol"), cones=SOC),
-    "CVXOPT": CvxpyBackend(QP, "cvxopt", "GPL-3.0", _ECOS_FACTORS, {"max_iters": 500}, cones=SOC),
+    "CVXOPT": CvxpyBackend(QP, "cvxopt", "GPL-3.0", _ECOS_TOLERANCE_FACTORS, {"max_iters": 500}, cones=SOC),
     "GLPK": CvxpyBackend(LP, "cvxopt", "GPL-3.0"),
     "GLPK_MI": CvxpyBackend(MILP, "cvxopt", "GPL-3.0"),
-    # Quadratic objectives and cones only with integers, because SCIP has multipliers for linear programs only.
+    # Without integers, only linear programs: SCIP has no multipliers for quadratic and conic programs.
     "SCIP": CvxpyBackend(
         MIQP,
         "pyscipopt",

@@ -24,7 +24,7 @@ from milopt.compilation.bridges import centred_exponentials, idle_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.solvers.cvxpy.backends import BACKENDS, CvxpyBackend
-from milopt.solvers.family import BackendSolver, VariantEngine, option_error
+from milopt.solvers.family import BackendEngine, BackendSolver, option_error
 from milopt.solving.capture import capture_output
 from milopt.solving.engine import Engine
 from milopt.solving.engine_process import late_reason
@@ -45,8 +45,8 @@ STATUS_MAP = {
     "infeasible_or_unbounded": Termination.UNBOUNDED,
     "user_limit": Termination.LIMIT,
 }
-"""Terminations by cvxpy's statuses; any other is an error. `UNBOUNDED` is only a claim, which the session checks."""
-MIN_SECONDS = 1e-9
+"""Terminations by cvxpy's statuses; any other status is an error. `UNBOUNDED` is a claim, which the session checks."""
+MIN_TIME_LIMIT_SECONDS = 1e-9
 """Smallest time limit that is passed on, so that the solver itself reports that its time is up."""
 
 
@@ -96,8 +96,8 @@ class CVXPY(BackendSolver[CvxpyBackend]):
     def late_reason(self, options: Options) -> str:
         """Return why a solve may exceed its time limit, or an empty string.
 
-        A solver to which cvxpy passes no time limit must run in a child process to be stopped. The string states why it
-        cannot run in one; it is empty in all other cases.
+        A solver to which cvxpy passes no time limit must run in a child process to be stopped. The string states why
+        that solver cannot run in a child process. It is empty in all other cases.
         """
         return late_reason(self.name, options) if self.backend.time_setting is None else ""
 
@@ -107,7 +107,7 @@ class CVXPY(BackendSolver[CvxpyBackend]):
         return BACKENDS
 
     def availability(self) -> Availability:
-        """Return whether cvxpy and the solver's package are installed: versions, or the command that installs them."""
+        """Return whether cvxpy and the solver's package are installed, with versions or an installation command."""
         version = self.backend.installation()
         own_version = installed_version(self.package)
         if own_version is None:
@@ -121,7 +121,7 @@ class CVXPY(BackendSolver[CvxpyBackend]):
         return CvxpyEngine(self, form, options)
 
 
-class CvxpyEngine(VariantEngine):
+class CvxpyEngine(BackendEngine):
     """Engine that builds a cvxpy problem for every solve."""
 
     def __init__(self, solver: CVXPY, form: StandardForm, options: Options) -> None:
@@ -132,12 +132,12 @@ class CvxpyEngine(VariantEngine):
         """Build and solve one cvxpy problem.
 
         If the status is "optimal_inaccurate", the backend has `retry_settings` and there is time left, the program is
-        solved again with them, with its exponential cones centred at the first point. The second answer counts only if
-        it is optimal.
+        solved again with these settings and with its exponential cones centred at the first point. The second answer is
+        used only if its status is optimal.
         """
         backend, start = self._solver.backend, monotonic()
         import_module("cvxpy")  # the import takes seconds, which are subtracted from the time limit
-        seconds_left = None if time_limit is None else max(time_limit - (monotonic() - start), MIN_SECONDS)
+        seconds_left = None if time_limit is None else max(time_limit - (monotonic() - start), MIN_TIME_LIMIT_SECONDS)
         answer = self._solve_once(form, backend.settings(form, self.options, seconds_left), seconds_left)
         seconds_left = None if time_limit is None else time_limit - (monotonic() - start)
         if (
@@ -159,7 +159,7 @@ class CvxpyEngine(VariantEngine):
         return replace(better, iterations=total, log=answer.log + retry.log)
 
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
-        """Build and solve one cvxpy problem without idle rows, with these settings; the answer is that of `form`.
+        """Build and solve one cvxpy problem without idle rows, with these settings; return the answer for `form`.
 
         Raises `ParameterError` if the solver rejects an option in `extra`. Another `SolverError` or `ValueError`
         becomes the status of the answer.
@@ -176,10 +176,10 @@ class CvxpyEngine(VariantEngine):
         failure = ""
         try:
             with warnings.catch_warnings():
-                # Ignore all warnings: they mostly say that a point is inaccurate, which the certificate decides.
+                # Ignore all warnings: most report that a point is inaccurate, and the certificate checks that.
                 warnings.simplefilter("ignore")
                 if user_settings:
-                    # Except one: scipy's last warning that neither scipy nor HiGHS supports an option becomes an error.
+                    # One warning becomes an error: scipy's last one, which lists options that HiGHS does not support.
                     warnings.filterwarnings("error", r"Unrecognized options detected: \{[^}]*\}$")
                 _, log = self._run(model, settings)
         except (
@@ -209,14 +209,14 @@ class CvxpyEngine(VariantEngine):
             status,
             x=model.point() if has_point else None,
             z=model.multipliers(reduced_form) if has_point and not form.integer.any() else None,
-            bound=_bound(form, stats.extra_stats if stats else None),
+            bound=_search_bound(form, stats.extra_stats if stats else None),
             iterations=max(0, int(stats.num_iters or 0)) if stats else 0,
             log=log,
         )
         return idle_rows.invert(form, answer)
 
     def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
-        """Call cvxpy; return the optimal value and the captured log, which is empty unless `verbose`."""
+        """Call cvxpy; return (optimal value, log). The captured log is empty unless `verbose`."""
 
         def call() -> object:
             return model.problem.solve(solver=self._solver.variant, verbose=self.options.verbose, **settings)
@@ -233,7 +233,7 @@ def _ensure_constraint(model: CvxpyModel) -> CvxpyModel:
     return replace(model, problem=cp.Problem(model.problem.objective, [cp.Variable(name="unused") >= 0]))
 
 
-def _bound(form: StandardForm, stats: Any) -> float | None:
+def _search_bound(form: StandardForm, stats: Any) -> float | None:
     """Return the bound of a mixed-integer search, including the constant of the objective.
 
     Returns None if the form has no integers or `stats`, the extra statistics of cvxpy, contain no finite bound.

@@ -18,7 +18,10 @@ from milopt.solving.capture import capture_output
 class ConeProgram:
     """A program in ECOS's form.
 
-    min c'x  s.t.  A x = b,  h - G x in  R_+^linear  x  second-order cones  x  exponential cones (x, z, y)
+    min c'x  s.t.  A x = b,  h - G x in K
+
+    K is the product of R_+^linear, the second-order cones and the exponential cones, in this order. ECOS orders the
+    three rows of an exponential cone (x, z, y), where milopt has (x, y, z).
     """
 
     c: Vector
@@ -36,7 +39,7 @@ class ConeProgram:
 
 @dataclass(frozen=True)
 class EcosReply:
-    """Reply of ECOS: exit flag and its description, point x, multipliers y of A and z of G, iterations, and log."""
+    """Reply of ECOS: exit flag, its description, point x, multipliers y of A and z of G, iteration count, and log."""
 
     flag: int
     text: str
@@ -48,7 +51,7 @@ class EcosReply:
 
 
 def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply:
-    """Call ECOS and return its reply, with the log if `settings["verbose"]` is set. Ctrl-C is delayed until the end."""
+    """Call ECOS and return its reply, with the log if `settings["verbose"]`. Ctrl-C is delayed until ECOS has ended."""
     import ecos
 
     # ECOS requires None instead of empty matrices, and fails on matrices without stored entries.

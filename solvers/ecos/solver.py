@@ -5,12 +5,13 @@ second-order cones (bridge `quadratic_to_cone`). If the resulting gradient is in
 the solution, enlarged by 1 / `ZOOM_FACTOR`, and solved again, up to `MAX_ZOOMS` times.
 
 Multipliers: ECOS solves  min c'x  s.t.  A x = b,  h - G x in K,  so the rows in the zero cone are  A = -F, b = g  and
-the others  G = -F, h = g.  Its y and z equal milopt's z. The rows of its exponential cones are ordered (x, z, y).
+all other rows  G = -F, h = g.  ECOS's multipliers y of A and z of G equal milopt's z of the same rows. ECOS orders the
+rows of an exponential cone (x, z, y).
 
-Warm start: no. Its tolerances are absolute, so columns and objective are first scaled to unit size (`unit_scales`). It
-has no time limit: with one, it runs in a child process (`milopt.solving.engine_process`), which is stopped without a
-point when the time is up. Its own handler of Ctrl-C loses a signal that arrives during a factorisation, so Ctrl-C is
-delayed until the call has ended.
+Warm start: no. ECOS's tolerances are absolute, so columns and objective are first scaled to unit size (`unit_scales`).
+ECOS has no time limit of its own: with one, it runs in a child process (`milopt.solving.engine_process`), which is
+stopped without a point when the time is up. ECOS's handler of Ctrl-C loses a signal that arrives during a
+factorisation, so Ctrl-C is delayed until the call has ended.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ STATUS_MAP = {
 INTERRUPTED_FLAG = -4
 """Exit flag after Ctrl-C."""
 EXPONENTIAL_ORDER = [0, 2, 1]
-"""ECOS's order of the rows (x, y, z) of an exponential cone."""
+"""ECOS's order (x, z, y) of the rows (x, y, z) of an exponential cone, as indices."""
 FLAGS_WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 """Exit flags whose x is a point rather than a ray."""
 
-MAX_UNIT_RHS = 10.0
+MAX_UNSCALED_RHS = 10.0
 """If ECOS stalls and the largest |g| exceeds this value, the program is solved again with |g| scaled to at most 1."""
 ZOOM_FACTOR, MAX_ZOOMS = 0.1, 3
-"""Recentred solves of a quadratic program: the k-th has the unit of length ZOOM_FACTOR^k, for k up to MAX_ZOOMS."""
+"""The k-th recentred solve of a quadratic program has the unit of length ZOOM_FACTOR^k; at most MAX_ZOOMS are made."""
 
 
 class ECOS(Solver):
@@ -101,7 +102,7 @@ class ECOS(Solver):
     time_limit_note = "ECOS has no time limit: it runs in a child process, which is stopped without a point"
 
     def rank(self, profile: Profile) -> float:
-        """Return 10: after milopt's other default solvers."""
+        """Return 10: `auto` chooses ECOS only after the other solvers that milopt installs by default."""
         return 10.0
 
     def late_reason(self, options: Options) -> str:
@@ -118,7 +119,7 @@ class EcosEngine(Engine):
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)
-        self._settings = _settings(options)
+        self._settings = _ecos_settings(options)
         self._interrupted = False
         self._process = EngineProcess(ECOS.name, options)
 
@@ -142,13 +143,16 @@ class EcosEngine(Engine):
         self._process.close()
 
     def _solve(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
-        """Solve a scaled form without idle rows. Its gradient times `unit`, per column, is in the original units."""
+        """Solve a scaled form without idle rows, and check a stalled quadratic program for unboundedness.
+
+        The scaled gradient times `unit`, column by column, is the gradient in the original units.
+        """
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
         if form.P.is_zero:
             return self._solve_linear(form)
         answer = self._solve_quadratic(form, unit, deadline)
-        if answer.termination is not Termination.STALLED or self._interrupted or _has_less_time_than(deadline):
+        if answer.termination is not Termination.STALLED or self._interrupted or _ends_within(deadline):
             return answer
         recession = RecessionProgram(form)
         if recession.verify_ray(self._solve_linear(recession.form).x) is None:
@@ -156,9 +160,9 @@ class EcosEngine(Engine):
         return replace(answer, termination=Termination.UNBOUNDED, x=None, z=None)
 
     def _solve_quadratic(self, form: StandardForm, unit: Vector, deadline: float | None) -> Answer:
-        """Solve a quadratic program by the cone bridge, and recentre until the gradient P x is accurate.
+        """Solve a quadratic program as a cone program, and recentre and solve again until the gradient P x is accurate.
 
-        Accuracy is required both in scaled columns and in the original units of the gradient (scaled times `unit`).
+        Accuracy is required both for the scaled gradient and for that in the original units (scaled times `unit`).
         """
         start = time.perf_counter()
         cone_form = quadratic_to_cone.apply(form)
@@ -174,7 +178,7 @@ class EcosEngine(Engine):
             accurate = bool(np.all(error <= target))
             if best.x is None or accurate or best.termination is Termination.LIMIT or self._interrupted:
                 break
-            if _has_less_time_than(deadline, time.perf_counter() - start):
+            if _ends_within(deadline, time.perf_counter() - start):
                 break  # another solve takes about as long and would exceed the deadline
             start, scale = time.perf_counter(), ZOOM_FACTOR**zoom
             zoomed = recentring.apply(form, best.x, scale)
@@ -199,39 +203,42 @@ class EcosEngine(Engine):
 
     def _solve_linear(self, form: StandardForm) -> Answer:
         """Solve a form with a linear objective; if ECOS stalls, solve again with right-hand sides of unit size."""
-        answer = self._call(form)
+        answer = self._call_ecos(form)
         unit = float(np.abs(form.g).max(initial=0.0))
-        if answer.termination is not Termination.STALLED or self._interrupted or unit <= MAX_UNIT_RHS:
+        if answer.termination is not Termination.STALLED or self._interrupted or unit <= MAX_UNSCALED_RHS:
             return answer
         origin = np.zeros(form.n)
-        second_answer = recentring.invert(self._call(recentring.apply(form, origin, unit)), origin, unit)
+        second_answer = recentring.invert(self._call_ecos(recentring.apply(form, origin, unit)), origin, unit)
         total = answer.iterations + second_answer.iterations
         better = second_answer if second_answer.termination is Termination.OPTIMAL else answer
         return replace(better, iterations=total, log=answer.log + second_answer.log)
 
-    def _call(self, form: StandardForm) -> Answer:
+    def _call_ecos(self, form: StandardForm) -> Answer:
         """Call ECOS once for a form with a linear objective."""
         form_without_bounds = bounds_to_rows.apply(form)
-        equalities, conic = _split(form_without_bounds)
-        reply = call_ecos(_cone_program(form_without_bounds, equalities, conic), self._settings)
+        equalities, conic = _equality_and_conic_rows(form_without_bounds)
+        reply = call_ecos(_to_cone_program(form_without_bounds, equalities, conic), self._settings)
         termination = STATUS_MAP.get(reply.flag, Termination.ERROR)
         self._interrupted |= reply.flag == INTERRUPTED_FLAG
         answer = Answer(termination, reply.text, iterations=reply.iterations, log=reply.log)
-        if reply.flag not in FLAGS_WITH_POINT or not _is_finite(reply):
+        if reply.flag not in FLAGS_WITH_POINT or not _has_finite_point(reply):
             return answer
         z = np.zeros(form_without_bounds.m)
         z[equalities], z[conic] = reply.y, reply.z
         return bounds_to_rows.invert(form, replace(answer, x=reply.x, z=z))
 
 
-def _split(form: StandardForm) -> tuple[Index, Index]:
-    """Return the indices of the rows of F for A (zero cone), and of those for G: linear, second-order, exponential."""
+def _equality_and_conic_rows(form: StandardForm) -> tuple[Index, Index]:
+    """Return (equalities, conic): the indices of the rows of F that form ECOS's A, and of those that form G.
+
+    A has the rows in the zero cone; G has those in the non-negative, second-order and exponential cones, in this order.
+    """
     exponential = form.rows_in(EXPONENTIAL).reshape(-1, 3)[:, EXPONENTIAL_ORDER].ravel()
     conic = [form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER), exponential]
     return form.rows_in(ZERO), np.concatenate(conic)
 
 
-def _cone_program(form: StandardForm, equalities: Index, conic: Index) -> ConeProgram:
+def _to_cone_program(form: StandardForm, equalities: Index, conic: Index) -> ConeProgram:
     """Return the form as ECOS's cone program; `equalities` and `conic` are the indices of the rows of A and of G."""
     sizes = [block.cone_sizes for block in form.rows if block.cone is SECOND_ORDER]
     return ConeProgram(
@@ -246,18 +253,18 @@ def _cone_program(form: StandardForm, equalities: Index, conic: Index) -> ConePr
     )
 
 
-def _has_less_time_than(deadline: float | None, seconds: float = 0.0) -> bool:
-    """Return True if there is a deadline and less than `seconds` are left until it."""
+def _ends_within(deadline: float | None, seconds: float = 0.0) -> bool:
+    """Return True if there is a deadline and fewer than `seconds` seconds are left until the deadline."""
     return deadline is not None and deadline - time.perf_counter() < seconds
 
 
-def _is_finite(reply: EcosReply) -> bool:
+def _has_finite_point(reply: EcosReply) -> bool:
     """Return True if the point and the multipliers are finite."""
     return bool(np.isfinite(reply.x).all() and np.isfinite(reply.y).all() and np.isfinite(reply.z).all())
 
 
-def _settings(options: Options) -> dict[str, object]:
-    """Return ECOS's settings: tolerances of 1e-4 times the certificate's, but at least 1e-12, and those in `extra`.
+def _ecos_settings(options: Options) -> dict[str, object]:
+    """Return ECOS's settings: tolerances of 1e-4 times the certificate's, at least 1e-12, and the settings in `extra`.
 
     Each setting in `extra` is tried on a tiny program; `ParameterError` is raised if ECOS rejects it.
     """

@@ -1,6 +1,6 @@
 """Pricing of weak learners over the 1-norm ball by HiGHS.
 
-The convex-concave procedure is that of `native/l1_ball/descent`; each convex step is solved by a `HighsGame`.
+The convex-concave procedure is that of `native/l1_ball/descent`, but each convex step is solved by a `HighsGame`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.solvers.highs.l1_ball_game import HighsGame
-from milopt.solvers.native.edge_program import edge_program
+from milopt.solvers.native.edge_program import recognise_edge_program
 from milopt.solvers.native.l1_ball.descent import Descent
 from milopt.solvers.native.l1_ball.game import CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import L1BallPricing
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, shared_similarities
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, get_shared_similarities
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
 
 
 def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
     """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
-    program = edge_program(oracle, bags, Norm1)
+    program = recognise_edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
     return L1BallPricing(oracle, program, options, shared, HighsDescentSolver(shared.similarities, options))
 
 
@@ -46,10 +46,11 @@ class HighsDescentSolver:
         self._game = HighsGame(self._similarities, self._options)
 
     def descend(self, weights: Vector, z: int) -> Descent:
-        """Run the convex-concave procedure from e_z, or from -e_(z - k) if z >= k, for k atoms.
+        """Run the convex-concave procedure of `native/l1_ball/descent` from one signed atom.
 
-        It ends at a fixed point, if the relative decrease is at most RELATIVE_DECREASE, after MAX_STEPS steps, or if
-        the bounds of a step do not meet. Bags with a positive weight form I+, bags with a negative weight form I-.
+        For k atoms, the atom is e_z (the unit vector with entry 1 at z) if z < k, and -e_(z - k) otherwise. The run
+        ends at a fixed point, after a step that decreases the objective by at most the fraction RELATIVE_DECREASE,
+        after MAX_STEPS steps, or if the bounds of a step do not meet.
         """
         s, game = self._similarities, self._game
         positive, d = np.flatnonzero(weights > 0.0), np.maximum(-weights, 0.0)
@@ -59,7 +60,7 @@ class HighsDescentSolver:
         witnesses, bag_maxima = s.witness[:, z], s.largest[:, z]
         phi = last_value = -float(weights @ bag_maxima)
         trace, upper, lower, end = [phi], 0.0, -np.inf, CLOSED
-        game.set_weights(d, z)
+        game.start_descent(d, z)
         for _ in range(MAX_STEPS):
             c = s.K[:, witnesses[positive]] @ weights[positive]
             end, a, upper, lower = game.solve(c)

@@ -1,13 +1,19 @@
 """The convex step of a weak learner over the 1-norm ball, as a linear program in HiGHS with generated rows and columns.
 
-    min  F(a) = sum_{I-} d_i t_i - c'a   s.t.  t_i >= k_x'a  (x in B_i),   ||a||_1 <= 1
+    min  F(a) = sum_{i in I-} d_i t_i - c'a   s.t.  t_i >= k_x'a  for all x in B_i,   ||a||_1 <= 1
 
-I- are the bags with negative weight -d_i, and k_x has the similarities of instance x to the atoms z of the dictionary.
-Only a few instances x and a few atoms +-e_z matter at the optimum. After each solve the model is extended by the atoms
-of the largest |w_z|, with  w = sum_x mu_x k_x - c  for the multipliers mu of the rows, and by the largest instance of
-each bag whose t_i is too small. Rows and columns do not depend on d or c. Between steps and between rounds only the
-costs change, so the last basis stays feasible. Both bounds are computed at normalised points: F(a) from above, -max
-|w_z| from below.
+I- are the bags with negative weight -d_i, B_i are the instances of bag i, and k_x has the similarities of instance x to
+the atoms z of the dictionary. c is the linear term: the sum of w_i k_x over the bags i with positive weight w_i, each
+at its witness x. A signed atom is a unit vector e_z or -e_z.
+
+Only a few instances and a few signed atoms matter at the optimum. After each solve the model is extended
+
+    by columns of the signed atoms with the largest |w_z|,  w = sum_x mu_x k_x - c  for the multipliers mu of the rows,
+    by a row for each bag whose t_i is too small, at its instance with the largest k_x'a.
+
+Rows and columns do not depend on d or c. Between the steps of a descent, and between rounds of column generation, only
+the costs change, so the last basis stays feasible. The optimum is at most F(a) for an a of 1-norm 1 (or 0), and at
+least -max_z |w_z| for multipliers that sum to d_i in each bag.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from milopt.solvers.native.l1_ball.similarities import Index, Similarities
 from milopt.solving.options import Options
 
 GAP_TOLERANCE = 1e-8
-"""Difference of the bounds, relative to the largest payoff, at which the search stops.
+"""Difference of the bounds, relative to the largest |w_z|, at which the search stops.
 
 If nothing can be added or MAX_ROUNDS is reached, 100 times this difference is accepted.
 """
@@ -33,9 +39,9 @@ MAX_ROUNDS = 500
 MAX_ATOMS_PER_ROUND = 4
 """Maximum number of atoms that are added after one solve."""
 MAX_IDLE_GAMES = 3
-"""Rows and columns that were unused for more than this number of consecutive games may be removed."""
+"""Rows and columns that were unused in more than this number of consecutive convex steps may be removed."""
 MIN_IDLE_FRACTION = 0.25
-"""Smallest fraction of idle rows and columns at which they are removed; removing a few costs more than it saves."""
+"""Fraction of unused rows and columns above which they are removed; removing a few costs more than it saves."""
 
 
 class HighsGame:
@@ -71,7 +77,7 @@ class HighsGame:
         """Signed atoms of the columns: z for e_z, ~z for -e_z."""
         self._bag_of = np.repeat(np.arange(m), np.diff(similarities.offsets))
         self._idle_rows, self._idle_atoms = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        """Number of games since each row and each column was last used."""
+        """Number of convex steps since each row and each column was last used."""
         self._d = np.zeros(m)
 
     def values(self, a: Vector) -> Vector:
@@ -79,10 +85,11 @@ class HighsGame:
         used = np.flatnonzero(a)
         return np.asarray(a[used] @ self._similarities.K[used])
 
-    def set_weights(self, d: Vector, z: int) -> None:
-        """Set the weights d, and ensure that each bag with d_i > 0 has a row and that the signed atom z has a column.
+    def start_descent(self, d: Vector, z: int) -> None:
+        """Prepare the convex steps of a descent with the weights d that starts at the signed atom z.
 
-        z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
+        Idle rows and columns are removed (see `_remove_idle`). Each bag with d_i > 0 gets a row and the signed atom a
+        column, if it has none. z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
         """
         self._d = d
         self._remove_idle()
@@ -105,11 +112,11 @@ class HighsGame:
         upper : float
             F(a).
         lower : float
-            Lower bound on the optimum.
+            Lower bound on the optimal value.
         """
         m, d, offsets = self._m, self._d, self._similarities.offsets
         active = np.flatnonzero(d > 0.0)
-        largest = self._largest_payoff(c)
+        largest = self._estimate_largest_payoff(c)
         scale = 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
         self._set_costs(scale * d, scale * c)
         upper, lower, best, method = 0.0, -np.inf, np.zeros(self._k), PRIMAL_SIMPLEX
@@ -134,7 +141,7 @@ class HighsGame:
                 self._idle_atoms = np.where(x[m:] > 0.0, 0, self._idle_atoms + 1)
                 return CLOSED, best, upper, lower
             price = max(0.0, -multipliers[0]) / scale
-            atoms = self._new_atoms(w, price + 0.1 * tolerance)
+            atoms = self._select_new_atoms(w, price + 0.1 * tolerance)
             violated = active[bag_maxima[active] > self._unit * (x[active] + 1e-9)]
             rows = np.array(
                 [offsets[i] + int(np.argmax(values[offsets[i] : offsets[i + 1]])) for i in violated], dtype=int
@@ -149,21 +156,21 @@ class HighsGame:
 
     # -- helpers -------------------------------------------------------------------------------------------------
 
-    def _largest_payoff(self, c: Vector) -> float:
-        """Return an estimate of max |w_z|, from the first row of each bag with the multiplier d_i."""
+    def _estimate_largest_payoff(self, c: Vector) -> float:
+        """Return an estimate of max_z |w_z|: its value if the first row of each bag i has the multiplier d_i."""
         first = self._first_rows()
         w = self._d[self._bag_of[self._instances[first]]] @ self._rows[first] - c
         return float(np.abs(w).max())
 
     def _first_rows(self) -> Index:
-        """Return the index of the first generated row of each bag that has one."""
+        """Return the index of the first generated row of each bag that has rows."""
         return np.unique(self._bag_of[self._instances], return_index=True)[1]
 
     def _payoffs(self, mu: Vector, c: Vector) -> Vector:
         """Return  w = sum_x mu_x k_x - c  for the multipliers mu, rescaled so that they sum to d_i in each bag.
 
-        After the rescaling, -max |w_z| is a valid lower bound for any mu. `mu` is changed in
-        place: if it is 0 in a bag, the bag's first row gets 1.
+        After the rescaling, -max_z |w_z| is a valid lower bound for any mu >= 0. `mu` is changed in place: if all
+        multipliers of a bag are 0, its first row gets 1.
         """
         bag, first = self._bag_of[self._instances], self._first_rows()
         empty = first[np.bincount(bag, mu, minlength=self._m)[bag[first]] <= 0.0]
@@ -172,27 +179,27 @@ class HighsGame:
         return np.asarray((mu * self._d[bag] / total[bag]) @ self._rows - c)
 
     def _normalised_coefficients(self, x: Vector) -> Vector:
-        """Return the coefficients a for the weights x of the signed atoms, scaled to 1-norm 1, or 0 if they vanish."""
+        """Return the coefficients a that the weights x of the signed atoms give, scaled to 1-norm 1, or 0 if a is 0."""
         up = self._atoms >= 0
         a = np.zeros(self._k)
         np.add.at(a, np.where(up, self._atoms, ~self._atoms), np.where(up, x, -x))
         norm = float(np.abs(a).sum())
         return a / norm if norm > 1e-12 else np.zeros(self._k)
 
-    def _new_atoms(self, w: Vector, price: float) -> Index:
-        """Return at most MAX_ATOMS_PER_ROUND signed atoms with large |w_z| > `price` that are not in the model."""
+    def _select_new_atoms(self, w: Vector, price: float) -> Index:
+        """Return signed atoms outside the model with |w_z| > `price`, largest first, at most MAX_ATOMS_PER_ROUND."""
         order = np.argsort(-np.abs(w))[: 2 * MAX_ATOMS_PER_ROUND]
         order = order[np.abs(w[order]) > price]
         atoms = np.where(w[order] < 0.0, order, ~order)
         return np.asarray(atoms[~np.isin(atoms, self._atoms)][:MAX_ATOMS_PER_ROUND])
 
     def _set_costs(self, d: Vector, c: Vector) -> None:
-        """Set the costs of t (from d) and of the signed atoms (from c)."""
+        """Set the costs of the columns t_i (from d) and of the signed atoms (from c)."""
         costs = np.concatenate([self._unit * d, -_signed_entries(c, self._atoms)])
         self._highs.changeColsCost(costs.size, np.arange(costs.size, dtype=np.int32), costs)
 
     def _add_rows(self, instances: Index) -> None:
-        """Add the rows  t_i - k_x'a >= 0  for these instances x, each in its bag i."""
+        """Add the row  t_i - k_x'a >= 0  for each of these instances x, where i is the bag of x."""
         count = instances.size
         if not count:
             return
@@ -225,9 +232,10 @@ class HighsGame:
         self._idle_atoms = np.concatenate([self._idle_atoms, np.zeros(count, dtype=np.int64)])
 
     def _remove_idle(self) -> None:
-        """Remove rows and columns unused for more than `MAX_IDLE_GAMES` games, and keep the basis of the others.
+        """Remove rows and columns that were unused in more than `MAX_IDLE_GAMES` consecutive convex steps.
 
-        Nothing is removed if they are at most the fraction MIN_IDLE_FRACTION of all generated rows and columns.
+        The basis of the remaining rows and columns is kept. Nothing is removed if the unused rows and columns are at
+        most the fraction MIN_IDLE_FRACTION of all generated rows and columns.
         """
         rows, atoms = self._idle_rows > MAX_IDLE_GAMES, self._idle_atoms > MAX_IDLE_GAMES
         if rows.sum() + atoms.sum() <= MIN_IDLE_FRACTION * (rows.size + atoms.size):
@@ -247,6 +255,6 @@ class HighsGame:
 
 
 def _signed_entries(values: Matrix, atoms: Index) -> Matrix:
-    """Return values[..., z] for each atom e_z (z), and -values[..., z] for each atom -e_z (~z)."""
+    """Return values[..., z] for each signed atom e_z (given as z), and -values[..., z] for each -e_z (given as ~z)."""
     up = atoms >= 0
     return np.asarray(np.where(up, 1.0, -1.0) * values[..., np.where(up, atoms, ~atoms)])

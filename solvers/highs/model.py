@@ -1,4 +1,4 @@
-"""A HiGHS model of a flat program that is built once and then edited in place, so that its simplex basis is kept.
+"""A HiGHS model of a `StandardForm` that is built once and then edited in place, so that HiGHS keeps its basis.
 
 Rows are passed as  -g <= F x <= -g  (zero cone) or  -g <= F x  (non-negative cone), so `row_dual` equals milopt's z.
 """
@@ -34,7 +34,7 @@ MAX_COEFFICIENT_EDITS = 2000
 class HighsRun:
     """Result of one run: HiGHS's status name, the point x, the row duals z and the number of iterations.
 
-    x and z are None if HiGHS has no valid ones. `bound` is the dual bound of a mixed-integer search.
+    x or z is None if HiGHS has no valid point or no valid duals. `bound` is the dual bound of a mixed-integer search.
     """
 
     status: str
@@ -45,16 +45,16 @@ class HighsRun:
 
 
 class HighsModel:
-    """One `Highs` object together with the edits that milopt makes to it."""
+    """Wrapper of one `Highs` object with methods that edit its model in place and run it."""
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         self.options = options
         self.log: list[str] = []
         self._stop = self.interrupted = False
         self._is_primal_feasible = False
-        """Whether the last change kept the basis primal feasible: then use the primal simplex, else the dual one."""
+        """Whether the last change kept the basis primal feasible, so that the primal simplex method is used."""
         self.starts_with_hipo = False
-        """Whether HiPO is tried first, because it solved the previous program, which is probably similar."""
+        """Whether the interior-point method HiPO is tried first, because it solved the previous, similar program."""
         self._build(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class HighsModel:
             False if the model had to be built again.
         """
         edit = {
-            ChangeKind.LINEAR: self._set_linear,
+            ChangeKind.LINEAR: self._set_linear_costs,
             ChangeKind.OFFSET: self._set_offsets,
             ChangeKind.BOUNDS: self._set_bounds,
             ChangeKind.ROWS_ADDED: self._add_rows,
@@ -93,23 +93,27 @@ class HighsModel:
 
     def set_costs(self, q: Vector) -> None:
         """Set the linear costs of the columns."""
-        self._check(self._highs.changeColsCost(q.size, _first_indices(q.size), q), "costs")
+        self._raise_if_rejected(self._highs.changeColsCost(q.size, _first_indices(q.size), q), "costs")
 
-    def _set_linear(self, form: StandardForm, index: Index) -> bool:
-        """Change the linear costs in place, and return True."""
+    def _set_linear_costs(self, form: StandardForm, index: Index) -> bool:
+        """Change the linear costs to those of `form` in place, and return True."""
         self.set_costs(form.q)
         return True
 
     def _set_offsets(self, form: StandardForm, index: Index) -> bool:
-        """Change the bounds of all rows to the offsets of `form`, in place, and return True."""
+        """Set the bounds of all rows from the offsets g of `form`, in place, and return True."""
         lower, upper = _row_bounds(form, 0)
-        self._check(self._highs.changeRowsBounds(form.m, _first_indices(form.m), lower, upper), "row bounds")
+        self._raise_if_rejected(
+            self._highs.changeRowsBounds(form.m, _first_indices(form.m), lower, upper), "row bounds"
+        )
         return True
 
     def _set_bounds(self, form: StandardForm, index: Index) -> bool:
         """Change the bounds of the columns in `index` in place, and return True."""
         at = index.astype(np.int32)
-        self._check(self._highs.changeColsBounds(at.size, at, form.lower[index], form.upper[index]), "column bounds")
+        self._raise_if_rejected(
+            self._highs.changeColsBounds(at.size, at, form.lower[index], form.upper[index]), "column bounds"
+        )
         return True
 
     def _add_rows(self, form: StandardForm, index: Index) -> bool:
@@ -118,7 +122,9 @@ class HighsModel:
         lower, upper = _row_bounds(form, start)
         first = F.indptr[start]
         starts, columns, values = F.indptr[start:-1] - first, F.indices[first:], F.data[first:]
-        self._check(self._highs.addRows(lower.size, lower, upper, values.size, starts, columns, values), "rows")
+        self._raise_if_rejected(
+            self._highs.addRows(lower.size, lower, upper, values.size, starts, columns, values), "rows"
+        )
         return True
 
     def _replace_rows(self, form: StandardForm, index: Index) -> bool:
@@ -134,16 +140,16 @@ class HighsModel:
         # For an empty index, scipy returns a sparse array instead of numbers.
         values = new[row, column].tolist() if row.size else []
         for i, j, value in zip(index[row].tolist(), column.tolist(), values, strict=True):
-            self._check(self._highs.changeCoeff(i, j, value), "coefficients")
+            self._raise_if_rejected(self._highs.changeCoeff(i, j, value), "coefficients")
         lower, upper = _row_bounds(form, 0)
         i32 = index.astype(np.int32)
-        self._check(self._highs.changeRowsBounds(i32.size, i32, lower[index], upper[index]), "row bounds")
+        self._raise_if_rejected(self._highs.changeRowsBounds(i32.size, i32, lower[index], upper[index]), "row bounds")
         return True
 
     def _delete_rows(self, form: StandardForm, index: Index) -> bool:
-        """Delete the rows in `index` in place, keep the basis of the others, and return True."""
+        """Delete the rows in `index` in place, keep the basis of the remaining rows, and return True."""
         basis = self._highs.getBasis()
-        self._check(self._highs.deleteRows(index.size, np.sort(index).astype(np.int32)), "rows")
+        self._raise_if_rejected(self._highs.deleteRows(index.size, np.sort(index).astype(np.int32)), "rows")
         if basis.valid:
             self._set_basis(basis.col_status, _remove_entries(basis.row_status, index))
         return True
@@ -168,7 +174,7 @@ class HighsModel:
             added.indices,
             added.data,
         )
-        self._check(status, "columns")
+        self._raise_if_rejected(status, "columns")
         self._set_integrality(form, start)
         return True
 
@@ -199,26 +205,28 @@ class HighsModel:
         self._set_options()
         n = form.n
         no_entries = np.zeros(n, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
-        self._check(self._highs.addCols(n, form.q, form.lower, form.upper, 0, *no_entries), "columns")
+        self._raise_if_rejected(self._highs.addCols(n, form.q, form.lower, form.upper, 0, *no_entries), "columns")
         self._set_integrality(form, 0)
         lower, upper = _row_bounds(form, 0)
         F = form.F
-        self._check(self._highs.addRows(form.m, lower, upper, F.nnz, F.indptr[:-1], F.indices, F.data), "rows")
+        self._raise_if_rejected(
+            self._highs.addRows(form.m, lower, upper, F.nnz, F.indptr[:-1], F.indices, F.data), "rows"
+        )
         if not form.P.is_zero:
             starts, rows, values = form.P.lower_triangle()
             kind = int(highspy.HessianFormat.kTriangular)
             status = self._highs.passHessian(n, values.size, kind, starts, rows, values)
-            self._check(status, "quadratic objective")
+            self._raise_if_rejected(status, "quadratic objective")
 
     def _set_integrality(self, form: StandardForm, start: int) -> None:
         """Mark the integer columns of `form`, from column `start` on, as integer in the HiGHS model."""
         integer = start + np.flatnonzero(form.integer[start:]).astype(np.int32)
         if integer.size:
             kinds = np.ones(integer.size, dtype=np.uint8)
-            self._check(self._highs.changeColsIntegrality(integer.size, integer, kinds), "integer columns")
+            self._raise_if_rejected(self._highs.changeColsIntegrality(integer.size, integer, kinds), "integer columns")
 
     def _set_options(self) -> None:
-        """Set the options and subscribe to the callbacks."""
+        """Set HiGHS's options and subscribe to its callbacks."""
         options, highs = self.options, self._highs
         feasibility = float(np.clip(1e-3 * options.tolerance, 1e-10, 1e-7))
         for name, value in {
@@ -226,7 +234,7 @@ class HighsModel:
             "log_to_console": False,
             "threads": int(options.threads),
             "primal_feasibility_tolerance": feasibility,
-            # The quadratic solver breaks down with smaller dual tolerances.
+            # HiGHS's quadratic solver breaks down with smaller dual tolerances.
             "dual_feasibility_tolerance": feasibility if self.form.P.is_zero else 1e-7,
             **iteration_limits(self.form),
             "mip_feasibility_tolerance": 10 * feasibility,
@@ -250,10 +258,10 @@ class HighsModel:
         _set_option(self._highs, name, value, "HiGHS")
 
     def try_option(self, name: str, value: object) -> bool:
-        """Try to set an option; return True if HiGHS accepts it, and False if it does not support it."""
+        """Try to set an option; return True if HiGHS accepts it, else False."""
         return bool(self._highs.setOptionValue(name, value).name != "kError")
 
-    def _check(self, status: Any, part: str) -> None:
+    def _raise_if_rejected(self, status: Any, part: str) -> None:
         """Raise `SolverError` if HiGHS returned an error for this part of the model."""
         if status.name == "kError":
             raise SolverError(f"HiGHS rejected the {part} of {self.form.name!r}; check for NaN or huge numbers.")
@@ -266,7 +274,7 @@ class HighsModel:
         if self._linear_program and "presolve" not in self.options.extra:
             self._set_if_changed("presolve", "off" if self._warm else "choose")
         self._stop = False
-        self._poll_interrupts(not self._warm)
+        self._set_interrupt_polling(not self._warm)
         if self._warm:
             self._run_warm(time_limit)
         else:
@@ -305,11 +313,11 @@ class HighsModel:
             if not has_polling_phase or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return
             self._set_time_limit(None if time_limit is None else time_limit - SECONDS_WITHOUT_POLLING)
-            self._poll_interrupts(True)
+            self._set_interrupt_polling(True)
             self._run()
 
     def _set_time_limit(self, seconds: float | None) -> None:
-        """Limit the next run to this many seconds. HiGHS's clock is not reset between runs."""
+        """Limit the next run to `seconds` (None: no limit). HiGHS's clock is not reset between runs."""
         self.set_option("time_limit", np.inf if seconds is None else self._highs.getRunTime() + max(seconds, 0.0))
 
     def _set_if_changed(self, name: str, value: object) -> None:
@@ -327,7 +335,7 @@ class HighsModel:
             highspy.Highs.resetGlobalScheduler(True)
             self._highs.run()
 
-    def _poll_interrupts(self, enabled: bool) -> None:
+    def _set_interrupt_polling(self, enabled: bool) -> None:
         """Enable or disable polling for Ctrl-C at every simplex iteration, which costs time."""
         if enabled != self._polls_interrupts:
             event = self._highs.cbSimplexInterrupt
@@ -354,9 +362,9 @@ class HighsModel:
 def iteration_limits(form: StandardForm) -> dict[str, int]:
     """Return options that limit the iterations of HiGHS's methods, far above the needs of any normal run.
 
-    The simplex method is not limited if the form has integers. By default there is no limit, although the active-set
-    method for quadratic programs sometimes cycles, and the interior-point method HiPO may not terminate on badly scaled
-    programs.
+    The simplex method is not limited if the form has integers. HiGHS itself sets no limits by default, although its
+    active-set method for quadratic programs sometimes cycles, and its interior-point method HiPO may not terminate on
+    badly scaled programs.
     """
     size = form.n + form.m
     limits = {"qp_iteration_limit": 10_000 + 20 * size, "ipm_iteration_limit": 1000}
@@ -366,7 +374,7 @@ def iteration_limits(form: StandardForm) -> dict[str, int]:
 
 
 def check_options(options: Mapping[str, object], solver: str) -> None:
-    """Raise `ParameterError` in the name of `solver` unless HiGHS supports all these options."""
+    """Raise `ParameterError` unless HiGHS supports all these options; `solver` is the solver's name for the message."""
     if options:
         import highspy
 
@@ -377,7 +385,7 @@ def check_options(options: Mapping[str, object], solver: str) -> None:
 
 
 def _set_option(highs: Any, name: str, value: object, solver: str) -> None:
-    """Set an option; raise `ParameterError`, in the name of `solver`, if HiGHS rejects its name or value."""
+    """Set an option; raise `ParameterError` if HiGHS rejects it. `solver` is the solver's name for the message."""
     import highspy
 
     try:

@@ -19,30 +19,30 @@ from milopt.compilation.recession import RecessionProgram
 from milopt.compilation.standard_form import StandardForm
 from milopt.solvers.highs.model import HighsModel, HighsRun
 
-REGULARISATION = "qp_regularization_value"
-"""Name of HiGHS's option for reg."""
+REGULARISATION_OPTION = "qp_regularization_value"
+"""Name of HiGHS's option for the regularisation reg."""
 REGULARISATION_VALUES = (1e-7, 1e-5, 1e-4)
 """Values of reg in order of use: HiGHS's default first."""
-HIPO = "hipo"
+HIPO_SOLVER_NAME = "hipo"
 """Name of HiGHS's interior-point method."""
 MAX_PROXIMAL_STEPS = 3
 """Maximum number of proximal steps after a regularised optimum."""
-UNCONFIRMED = ", unconfirmed"
+UNCONFIRMED_SUFFIX = ", unconfirmed"
 """Suffix of a status that neither the KKT conditions nor a direction of descent confirms."""
 
 
 def solve_quadratic(model: HighsModel, deadline: float | None) -> HighsRun:
-    """Run HiGHS's methods in turn until one run satisfies the KKT conditions or proves the program unbounded.
+    """Run HiGHS's methods in turn until one satisfies the KKT conditions or a direction of unbounded descent is found.
 
     A run that reports infeasibility, the time limit or Ctrl-C also ends the sequence. If no run satisfies the
-    conditions, the one with the smallest KKT residual is returned.
+    conditions, the run with the smallest KKT residual is returned.
     """
     form, options = model.form, model.options
-    user_value = options.extra.get(REGULARISATION)
+    user_value = options.extra.get(REGULARISATION_OPTION)
     values = REGULARISATION_VALUES if not isinstance(user_value, int | float) else (float(user_value),)
     methods: tuple[float | str, ...] = values
     if "solver" not in options.extra:
-        methods = (HIPO, *values) if model.starts_with_hipo else (values[0], HIPO, *values[1:])
+        methods = (HIPO_SOLVER_NAME, *values) if model.starts_with_hipo else (values[0], HIPO_SOLVER_NAME, *values[1:])
     best, iterations = HighsRun("kNotset"), 0
     for method in methods:
         run = _run_hipo(model, deadline) if isinstance(method, str) else _run_active_set(model, method, deadline)
@@ -54,28 +54,28 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> HighsRun:
             break
         if run.status == "kOptimal" and kkt_residual(form, run) <= options.tolerance:
             best = run
-            model.starts_with_hipo = method == HIPO
+            model.starts_with_hipo = method == HIPO_SOLVER_NAME
             break
         if run.status in ("kOptimal", "kUnbounded"):
             if _is_unbounded(model, seconds_left(deadline)):
                 best = HighsRun("kUnbounded")
                 break
-            run = replace(run, status=f"{run.status}{UNCONFIRMED}")
+            run = replace(run, status=f"{run.status}{UNCONFIRMED_SUFFIX}")
         if best.x is None or kkt_residual(form, run) < kkt_residual(form, best):
             best = run
-    model.set_option(REGULARISATION, values[0])
+    model.set_option(REGULARISATION_OPTION, values[0])
     return replace(best, iterations=iterations)
 
 
 def _run_active_set(model: HighsModel, reg: float, deadline: float | None) -> HighsRun:
     """Run HiGHS's active-set method with regularisation `reg`, followed by proximal steps."""
-    model.set_option(REGULARISATION, reg)
+    model.set_option(REGULARISATION_OPTION, reg)
     return _refine_by_proximal_steps(model, model.run(seconds_left(deadline)), reg, deadline)
 
 
 def _run_hipo(model: HighsModel, deadline: float | None) -> HighsRun | None:
     """Run HiGHS's interior-point method, which is not regularised; return None if it is not installed."""
-    if not model.try_option("solver", HIPO):
+    if not model.try_option("solver", HIPO_SOLVER_NAME):
         return None
     run = model.run(seconds_left(deadline))
     model.set_option("solver", "choose")
@@ -85,7 +85,7 @@ def _run_hipo(model: HighsModel, deadline: float | None) -> HighsRun | None:
 def _refine_by_proximal_steps(model: HighsModel, first: HighsRun, reg: float, deadline: float | None) -> HighsRun:
     """Make proximal steps from the optimum `first` of a regularised run; return the run with the smallest KKT residual.
 
-    `reg` is the regularisation of that run. If `first` is not optimal, it is returned unchanged.
+    `reg` is the regularisation of the run `first`. If `first` is not optimal, it is returned unchanged.
     """
     form = model.form
     if first.status != "kOptimal":

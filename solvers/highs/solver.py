@@ -22,7 +22,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.solvers.highs.model import HighsModel, check_options
-from milopt.solvers.highs.quadratic import UNCONFIRMED, solve_quadratic
+from milopt.solvers.highs.quadratic import UNCONFIRMED_SUFFIX, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -49,8 +49,8 @@ STATUS_MAP = {
     "kInterrupt": Termination.LIMIT,
     "kHighsInterrupt": Termination.LIMIT,
     "kUnknown": Termination.STALLED,
-    "kOptimal" + UNCONFIRMED: Termination.STALLED,
-    "kUnbounded" + UNCONFIRMED: Termination.STALLED,
+    "kOptimal" + UNCONFIRMED_SUFFIX: Termination.STALLED,
+    "kUnbounded" + UNCONFIRMED_SUFFIX: Termination.STALLED,
 }
 """Terminations by the names of HighsModelStatus; any other status is an error.
 
@@ -83,11 +83,11 @@ class HiGHS(Solver):
     supports_warm_start = True
 
     def rank(self, profile: Profile) -> float:
-        """Return 30 for linear programs (before Clarabel) and 20 for quadratic ones, which HiGHS solves more slowly."""
+        """Return 30 for linear programs (before Clarabel) and 20 for quadratic ones, which Clarabel solves faster."""
         return 30.0 if profile.is_linear else 20.0
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """Return the algorithm for weak learners over the 1-norm ball, or None for other oracles."""
+        """Return the pricing algorithm for weak learners over the 1-norm ball, or None for other oracles."""
         from milopt.solvers.highs.l1_ball import l1_ball_pricing_by_highs
 
         return l1_ball_pricing_by_highs(oracle, bags, options)
@@ -98,7 +98,10 @@ class HiGHS(Solver):
 
 
 class HighsEngine(Engine):
-    """Engine with a persistent HiGHS model. Changes are made in place if possible; `rebuilds` counts the others."""
+    """Engine with a persistent HiGHS model.
+
+    Changes are made in place if possible; `rebuilds` counts the other changes.
+    """
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)

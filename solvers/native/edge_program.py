@@ -2,7 +2,7 @@
 
 The weights w are affine in one parameter p (the prices). The ball is  ||a||_1 <= radius  for the coefficients a of u
 over a dictionary, or  ||u|| <= radius  in the kernel's space. The column that the oracle returns to the master must
-be a multiple of the same maxima, with one factor per bag, plus a constant. The sum is called the edge.
+be a multiple of the same maxima, with one factor per bag, plus a constant. The objective is called the edge.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EdgeProgram:
     master_bags: Bags
     """Bags of the master (the program to which the oracle adds columns)."""
     bags: Bags
-    """Bags at which the function is evaluated: the bags of the master, or their windows."""
+    """Bags B_i at whose instances u is evaluated: the bags of the master, or bags of their windows."""
     radius: float
     """Radius of the ball."""
     prices: Parameter
@@ -61,14 +61,14 @@ class EdgeProgram:
         return self.column_factors * maxima + self.constant
 
 
-def edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]) -> EdgeProgram | None:
+def recognise_edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]) -> EdgeProgram | None:
     """Recognise the program of an oracle as a weak-learning program over a ball.
 
     `bags` are the bags of the master. `ball` is `Norm1` for the ball of the coefficients, `Norm` for the ball in the
     kernel's space. Returns None if the program has another structure.
     """
     program = oracle.program
-    radius = _radius(program, ball)
+    radius = _ball_radius(program, ball)
     edge = program.minimized_objective()
     # A parameter times an expression also gives a term for the expression's constant, which is 0 here: ignore it.
     terms = [(leaf, by) for leaf, by in edge.terms if by.products or by.matrix.count_nonzero()]
@@ -130,7 +130,7 @@ def _affine_weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, 
 
 
 def _column_factors(column: Expression, function: Function, bags: Bags) -> Vector | None:
-    """Return one factor per bag if the column is these factors times the function's bag maxima, plus a constant.
+    """Return one factor per bag if `column` is  factors * maxima + constant,  with the function's maxima over the bags.
 
     Returns None otherwise.
     """
@@ -146,8 +146,8 @@ def _column_factors(column: Expression, function: Function, bags: Bags) -> Vecto
     return diagonal if coefficient.matrix.count_nonzero() == np.count_nonzero(diagonal) else None
 
 
-def _radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
-    """Return the radius if a ball of this kind, for the program's only function, is the only constraint, else None."""
+def _ball_radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
+    """Return the radius if the only constraint is a ball of this kind for the program's only function, else None."""
     if len(program.constraints) != 1 or len(program.functions) != 1:
         return None
     constraint, function = next(iter(program.constraints.values())), next(iter(program.functions.values()))

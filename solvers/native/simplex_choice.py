@@ -1,8 +1,8 @@
 """Pricing of oracles that are linear over a simplex:  min  (S p + s)' R x   over  x >= 0,  1'x = 1.
 
-p is a parameter (the prices). An objective that is maximised is negated first. The optimum is the vertex of the
-smallest entry of (S p + s)' R, found by one vector-matrix product. That entry is also a lower bound, so the answer is
-certified. Weak learning over single patterns is such a program.
+p is a parameter (the prices); S, s and R are constant. An objective that is maximised is negated first. The optimum is
+the vertex of the smallest entry of (S p + s)' R, found by one vector-matrix product. That entry is also a lower bound,
+so the answer is certified. Weak learning over single patterns is such a program.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class SimplexChoice:
     constant: Vector
     """Constant part of the columns."""
     sign: float
-    """-1 if the declared objective is maximised, else +1: it is `sign` times the minimised objective."""
+    """-1 if the declared objective is maximised, else +1. The declared objective is `sign` times the minimised one."""
 
 
-def simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:
+def recognise_simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:
     """Recognise the program of an oracle as linear over a simplex; return None if it has another structure."""
     program = oracle.program
     x = _simplex_variable(program)
@@ -82,7 +82,7 @@ def simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:
 
 
 def _simplex_variable(program: Program) -> Variable | None:
-    """Return the program's only variable x if it is continuous, with x >= 0 and 1'x = 1 and nothing else, or None."""
+    """Return the only variable x if it is continuous and the only constraints are x >= 0 and 1'x = 1, else None."""
     if program.functions or len(program.variables) != 1 or len(program.constraints) != 1:
         return None
     x = next(iter(program.variables.values()))
@@ -112,7 +112,7 @@ class SimplexChoicePricing(Pricing):
         self._choice = choice
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the column of the best vertex; its objective is also the bound. `starts` and `clock` are not used."""
+        """Return the column of the best vertex, with its objective as the bound. `starts` and `clock` are not used."""
         choice = self._choice
         weights = choice.slope @ prices[choice.prices] + choice.offset
         values = weights @ choice.payoffs

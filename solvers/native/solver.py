@@ -1,4 +1,4 @@
-"""Solver `native`: milopt's own algorithms (BSD-3-Clause licence), for patterns of flat programs that they solve best.
+"""Solver `native`: milopt's own algorithms (BSD-3-Clause licence), for some patterns of programs.
 
 Problem classes:
 
@@ -47,22 +47,22 @@ if TYPE_CHECKING:
     from milopt.solving.profile import Profile
 
 MAX_SIMPLEX_SIZE, MAX_SIMPLEX_ENTRIES = 500, 2_000_000
-"""Largest linear program that is supported.
+"""Limits on linear programs: on the smaller of the numbers of rows and columns, and on the number of matrix entries.
 
-The first limits the smaller of the numbers of rows and columns, the second the entries of the matrix, zeros included.
+Entries that are zero count too.
 """
 MIN_DENSITY, MAX_SPARSE_ENTRIES = 0.05, 100_000
-"""Smallest supported density of a linear program, and number of entries up to which any density is supported.
+"""Smallest supported fraction of nonzero entries of a linear program, because below it a sparse method is faster.
 
-Below this fraction of nonzero entries, a sparse method is faster.
+The fraction is not limited for matrices with at most MAX_SPARSE_ENTRIES entries, zeros included.
 """
 MAX_PRICES = 1000
-"""Largest number of prices of a master for which dense rows are many times faster than HiGHS's sparse ones.
+"""Largest number of prices of a master for which this solver is many times faster than HiGHS's sparse rows.
 
 A master is a program to which columns or rows are added; its prices are the multipliers that the oracles get.
 """
 HEAVY_CLOSED_FORM_ENTRIES, HEAVY_BOX_ENTRIES = 4_000_000, 16_000_000
-"""Entries of P and F from which one factorisation may take a second.
+"""Entries of P and F from which one factorisation may take a second, for closed forms and for box QPs.
 
 The clock is not checked during a factorisation, so larger programs with a time limit run in a child process.
 """
@@ -71,7 +71,7 @@ The clock is not checked during a factorisation, so larger programs with a time 
 class Native(Solver):
     """Solver `native`: closed forms, QPs with bounds only, and small dense linear programs.
 
-    It is the only solver that returns stationary points of nonconvex equality-constrained quadratics. Box QPs are
+    `native` is the only solver that returns stationary points of nonconvex equality-constrained quadratics. Box QPs are
     warm-started from the last point, linear programs from the last basis.
 
     Examples
@@ -94,18 +94,17 @@ class Native(Solver):
     recognises_patterns = True
 
     def rank(self, profile: Profile) -> float | None:
-        """Return 50 for masters with at most MAX_PRICES prices, None for other linear programs, and 40 for all others.
+        """Return 50 for masters with at most MAX_PRICES prices, None for other linear programs, and 40 for the rest.
 
-        None means that `auto` does not choose this solver.
-
-        Many rows are added to a master, one after the other, and a dense simplex dictionary absorbs them quickly.
+        None means that `auto` does not choose this solver. Many rows are added to a master, one after the other, and a
+        dense simplex dictionary absorbs them quickly.
         """
         if 0 < profile.prices <= MAX_PRICES:
             return 50.0
         return None if profile.is_linear else 40.0
 
     def unsupported_reason(self, form: StandardForm) -> str | None:
-        """Return, as a part of a sentence, what no algorithm supports in the form, or None if the form is supported."""
+        """Return, as a part of a sentence, why no algorithm supports the form, or None if an algorithm supports it."""
         reason = _unsupported_reason(form)
         if reason is None:
             return None
@@ -119,13 +118,13 @@ class Native(Solver):
         That is, its objective consists of squares of affine terms or of function norms (at least one) and linear terms,
         and it has no inequality, no finite bound and no integer.
         """
-        atoms = _atoms(program.objective)
+        atoms = _atom_terms(program.objective)
         free = all(
             not variable.integer and not np.isfinite(variable.lower).any() and not np.isfinite(variable.upper).any()
             for variable in program.variables.values()
         )
-        equal = all(row.equality and not _atoms(row.expression) for row in program.constraints.values())
-        square = all(a.is_quadratic and (a.function is not None or not _atoms(a.argument)) for a in atoms)
+        equal = all(row.equality and not _atom_terms(row.expression) for row in program.constraints.values())
+        square = all(a.is_quadratic and (a.function is not None or not _atom_terms(a.argument)) for a in atoms)
         return bool(atoms) and free and equal and square
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
@@ -134,21 +133,21 @@ class Native(Solver):
 
     def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
         """Return True for weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
-        from milopt.solvers.native.edge_program import edge_program
-        from milopt.solvers.native.simplex_choice import simplex_choice
+        from milopt.solvers.native.edge_program import recognise_edge_program
+        from milopt.solvers.native.simplex_choice import recognise_simplex_choice
 
-        if any(edge_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
+        if any(recognise_edge_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
             return True
-        return simplex_choice(oracle, bags) is not None
+        return recognise_simplex_choice(oracle, bags) is not None
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
         """Return the pricing algorithm for the oracle's ball or simplex, or None if no algorithm supports it."""
-        from milopt.solvers.native.simplex_choice import SimplexChoicePricing, simplex_choice
+        from milopt.solvers.native.simplex_choice import SimplexChoicePricing, recognise_simplex_choice
 
-        choice = simplex_choice(oracle, bags)
+        choice = recognise_simplex_choice(oracle, bags)
         if choice is not None:
             return SimplexChoicePricing(choice)
-        # Imported here, because they import numba, which takes a second.
+        # Imported here, because these modules import numba, which takes a second.
         from milopt.solvers.native.hilbert_ball.hilbert_ball import hilbert_ball_pricing
         from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
 
@@ -180,7 +179,7 @@ def _unsupported_reason(form: StandardForm) -> str | None:
 
 
 def _needs_simplex(form: StandardForm) -> bool:
-    """Return True if the form has inequality rows, or rows and bounds: neither a closed form nor a box QP."""
+    """Return True if only the simplex method could solve the form: it has inequality rows, or rows and bounds."""
     if form.rows_in(NONNEGATIVE).size:
         return True
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
@@ -194,7 +193,7 @@ def _has_box(form: StandardForm) -> bool:
 
 
 def _may_be_late(form: StandardForm) -> bool:
-    """Return True if one factorisation may take a second or more. The simplex method checks the clock often."""
+    """Return True if one factorisation may take a second or more, which never holds for the simplex method."""
     if _needs_simplex(form):
         return False
     return is_heavy(form, HEAVY_BOX_ENTRIES if _has_box(form) else HEAVY_CLOSED_FORM_ENTRIES)
@@ -220,8 +219,8 @@ def _count_phrase(count: int, noun: str) -> str:
 class NativeEngine(Engine):
     """Engine for all patterns of `native`.
 
-    It keeps the factors of a closed form, the split and the last point of a box QP, or the dictionary of a linear
-    program.
+    It keeps, between solves, the factors of a closed form, the `QuadraticSplit` and the last point of a box QP, or the
+    simplex dictionary of a linear program.
     """
 
     def __init__(self, form: StandardForm, options: Options) -> None:
@@ -243,9 +242,9 @@ class NativeEngine(Engine):
     def update(self, form: StandardForm, change: Change) -> None:
         """Change to a new form.
 
-        Changes of q or g alone keep factorisations, and the simplex dictionary survives most changes. All other changes
-        discard them and count in `rebuilds`. A box QP starts from the last point even if all its
-        numbers changed, provided that `change` gives the new positions of its columns.
+        Changes of q or g alone keep factorisations, and most changes keep the simplex dictionary. All other changes
+        discard them and count in `rebuilds`. A box QP starts from the last point even if all its numbers changed,
+        provided that `change` gives the new positions of its columns.
         """
         self.form = form
         if self._linear_form is not None and form.P.is_zero and not form.integer.any() and not form.conic:
@@ -283,9 +282,9 @@ class NativeEngine(Engine):
         if self._closed_form is None:
             # Algorithms are imported on first use, because `auto` imports this module only for `rank`.
             from milopt.solvers.native.closed_form.closed_form import ClosedForm
-            from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, kernel_pattern
+            from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, recognise_kernel_pattern
 
-            pattern = kernel_pattern(form.P, form.F)
+            pattern = recognise_kernel_pattern(form.P, form.F)
             self._closed_form = ClosedForm(form.P, form.F) if pattern is None else KernelClosedForm(pattern)
         stationary = self._closed_form.solve(form.q, form.g)
         return Answer(
@@ -318,11 +317,11 @@ class NativeEngine(Engine):
     def _solve_box(self, time_limit: float | None) -> Answer:
         """Solve a box QP, from the last point if there is one; raise `ConvexityError` if it is not convex."""
         from milopt.solvers.native.box_qp.box_qp import solve_box_qp
-        from milopt.solvers.native.box_qp.split import check_convex, split
+        from milopt.solvers.native.box_qp.split import check_convex, split_quadratic
 
         form = self.form
         if self._split is None:
-            parts = split(form.P)
+            parts = split_quadratic(form.P)
             if not form.known_convex:
                 # Convexity is required only on the columns that are not fixed.
                 check_convex(parts, np.flatnonzero(form.lower < form.upper), form.name)
@@ -339,6 +338,6 @@ class NativeEngine(Engine):
         )
 
 
-def _atoms(expression: Expression) -> list[Atom]:
+def _atom_terms(expression: Expression) -> list[Atom]:
     """Return the atoms among the terms of an expression."""
     return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]

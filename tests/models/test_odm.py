@@ -17,7 +17,7 @@ from milopt import RBF, Linear, Representatives, as_bags, solve
 from milopt.compilation.status import PointStatus, Termination
 from milopt.errors import BagsError, ParameterError
 from milopt.models import MIORDM, MISVM, ODM
-from milopt.solvers.native.box_qp.split import split
+from milopt.solvers.native.box_qp.split import split_quadratic
 from milopt.solvers.native.box_qp.sweeps import coordinate_descent
 
 K = RBF(0.5)
@@ -102,7 +102,7 @@ def test_coordinate_descent_nonnegative_least_squares_and_conic_solvers_find_one
     R = cholesky(A)
     squares, _ = nnls(R, -solve_triangular(R.T, b, lower=True))
     form = odm(lam=300.0, theta=0.3).program(list(x[:, None]), y).to_standard_form("dual")
-    descended = coordinate_descent(split(form.P), form.q, form.lower, form.upper, np.zeros(form.n), 20_000)
+    descended = coordinate_descent(split_quadratic(form.P), form.q, form.lower, form.upper, np.zeros(form.n), 20_000)
     np.testing.assert_allclose(descended, squares, atol=1e-6)
     for name in ("native", "clarabel", "highs", "ecos"):
         result = fit_singletons(x, y, lam=300.0, theta=0.3, solver=name)
@@ -112,7 +112,7 @@ def test_coordinate_descent_nonnegative_least_squares_and_conic_solvers_find_one
 def test_one_sweep_of_coordinate_descent_is_not_the_solution():
     x, y = points(1)
     form = odm(lam=300.0, theta=0.3).program(list(x[:, None]), y).to_standard_form("dual")
-    once = coordinate_descent(split(form.P), form.q, form.lower, form.upper, np.zeros(form.n), 1)
+    once = coordinate_descent(split_quadratic(form.P), form.q, form.lower, form.upper, np.zeros(form.n), 1)
     value = 0.5 * once @ form.P.times(once) + form.q @ once
     assert value > -fit_singletons(x, y, lam=300.0, theta=0.3).objective + 1e-2
 

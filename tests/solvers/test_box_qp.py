@@ -17,10 +17,14 @@ from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError
 from milopt.solvers.native.box_qp.box_qp import BoxAnswer, solve_box_qp
 from milopt.solvers.native.box_qp.factor import CholeskyFactor
-from milopt.solvers.native.box_qp.newton import NewtonProgress, StrictBoxQP, projected_gradient
-from milopt.solvers.native.box_qp.pivoting import pivot
-from milopt.solvers.native.box_qp.split import check_convex, split
-from milopt.solvers.native.box_qp.sweeps import compiled_kernel, coordinate_descent, reference_coordinate_descent
+from milopt.solvers.native.box_qp.newton import BoxQPProgress, StrictBoxQP, projected_gradient
+from milopt.solvers.native.box_qp.pivoting import run_pivoting
+from milopt.solvers.native.box_qp.split import check_convex, split_quadratic
+from milopt.solvers.native.box_qp.sweeps import (
+    compiled_coordinate_descent,
+    coordinate_descent,
+    reference_coordinate_descent,
+)
 
 
 def dense_quadratic(P: np.ndarray) -> Quadratic:
@@ -48,7 +52,7 @@ def matrix_with_eigenvalues(rng: np.random.Generator, values: np.ndarray) -> np.
 
 
 def solve(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> BoxAnswer:
-    return solve_box_qp(split(dense_quadratic(P)), q, lower, upper)
+    return solve_box_qp(split_quadratic(dense_quadratic(P)), q, lower, upper)
 
 
 def minimum_by_enumeration(P: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
@@ -143,7 +147,7 @@ def test_a_small_diagonal_still_makes_the_problem_bounded() -> None:
     u = np.array([1e6, -1e6])
     diagonal = Piece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
     P = Quadratic(2, (*dense_quadratic(np.outer(u, u)).pieces, diagonal))
-    answer = solve_box_qp(split(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
+    answer = solve_box_qp(split_quadratic(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
     np.testing.assert_allclose(answer.x, [10, 10], rtol=1e-3)
     assert answer.termination is not Termination.UNBOUNDED
 
@@ -188,10 +192,10 @@ def test_residual_below_rounding_errors_is_optimal() -> None:
 def test_separable_columns_are_clipped() -> None:
     P = Quadratic(3, (Piece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
     q, lower, upper = np.array([-8.0, 1.0, 5.0]), np.array([0.0, -3.0, 1.0]), np.array([1.0, 2.0, 1.0])
-    answer = solve_box_qp(split(P), q, lower, upper)
+    answer = solve_box_qp(split_quadratic(P), q, lower, upper)
     assert answer.x is not None
     assert answer.x.tolist() == [1.0, -3.0, 1.0]
-    unbounded = solve_box_qp(split(P), q, np.full(3, -np.inf), upper)
+    unbounded = solve_box_qp(split_quadratic(P), q, np.full(3, -np.inf), upper)
     assert unbounded.termination is Termination.UNBOUNDED
     assert "column 1" in unbounded.reason
 
@@ -205,16 +209,16 @@ def test_empty_box_names_the_column() -> None:
 def test_negative_curvature_is_an_error_that_gives_the_eigenvalue() -> None:
     P = matrix_with_eigenvalues(np.random.default_rng(8), np.array([1.0, 0.5, -0.25]))
     with pytest.raises(ConvexityError, match=r"smallest eigenvalue of P .* is -0\.25"):
-        check_convex(split(dense_quadratic(P)), np.arange(3), "toy")
+        check_convex(split_quadratic(dense_quadratic(P)), np.arange(3), "toy")
 
 
 def test_small_negative_curvature_is_an_error() -> None:
     with pytest.raises(ConvexityError, match="-1e-09"):
-        check_convex(split(dense_quadratic(np.array([[1e6, 0.0], [0.0, -1e-9]]))), np.arange(2), "toy")
+        check_convex(split_quadratic(dense_quadratic(np.array([[1e6, 0.0], [0.0, -1e-9]]))), np.arange(2), "toy")
 
 
 def test_negative_curvature_on_fixed_columns_is_accepted() -> None:
-    check_convex(split(dense_quadratic(np.array([[1.0, 2.0], [2.0, 1.0]]))), np.array([0]), "toy")
+    check_convex(split_quadratic(dense_quadratic(np.array([[1.0, 2.0], [2.0, 1.0]]))), np.array([0]), "toy")
 
 
 @settings(max_examples=10, deadline=None)
@@ -222,7 +226,7 @@ def test_negative_curvature_on_fixed_columns_is_accepted() -> None:
 def test_compiled_coordinate_descent_equals_the_reference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(6, 6))
-    parts = split(
+    parts = split_quadratic(
         add_squared_sums(odm_dual(factor @ factor.T, 0.3, 0.5), [[2.0] * 3 + [0.0] * 9, [0.0] * 8 + [-1.0] * 4])
     )
     q, lower = rng.normal(size=12), np.where(rng.random(12) < 0.3, -np.inf, 0.0)
@@ -241,13 +245,13 @@ def test_coordinate_descent_compiles_without_a_writable_cache(monkeypatch: pytes
         return function
 
     monkeypatch.setattr(numba, "njit", lambda *a, **k: functools.partial(njit, **k) if k else njit(*a))
-    compiled_kernel.cache_clear()
+    compiled_coordinate_descent.cache_clear()
     try:
-        parts = split(dense_quadratic(np.array([[2.0, 1.0], [1.0, 2.0]])))
+        parts = split_quadratic(dense_quadratic(np.array([[2.0, 1.0], [1.0, 2.0]])))
         x = coordinate_descent(parts, -np.ones(2), np.zeros(2), np.ones(2), np.zeros(2), 1)
         assert x == pytest.approx([0.5, 0.25])
     finally:
-        compiled_kernel.cache_clear()
+        compiled_coordinate_descent.cache_clear()
 
 
 def test_split_represents_the_matrix() -> None:
@@ -269,21 +273,21 @@ def test_split_represents_the_matrix() -> None:
         add_squared_sums(empty, disjoint),
         *with_sums,
     ):
-        parts, x = split(P), rng.normal(size=P.size)
+        parts, x = split_quadratic(P), rng.normal(size=P.size)
         assert parts.times(x) == pytest.approx(P.dense @ x)
         assert parts.curvature == pytest.approx(P.dense.diagonal())
         if parts.is_diagonal:
             continue
-        # Terms that cancel in an entry of P are rounded separately, so the bound may be larger.
-        assert parts.rounding_error(x) >= 0.999 * np.finfo(float).eps * (np.abs(P.dense) @ np.abs(x)).max()
+        # Terms that cancel in an entry of P are rounded separately, so the estimate may be larger.
+        assert parts.estimate_rounding_error(x) >= 0.999 * np.finfo(float).eps * (np.abs(P.dense) @ np.abs(x)).max()
         for index in (np.array([0, P.size - 1]), np.array([2, 0, 3])):
-            block = parts.block(index) + np.diag(parts.diagonal[index])
+            block = parts.principal_block(index) + np.diag(parts.diagonal[index])
             assert block == pytest.approx(P.dense[np.ix_(index, index)])
 
 
 def test_sums_of_disjoint_columns_do_not_change_the_dense_matrix() -> None:
     Q = np.eye(4) + 1.0
-    parts = split(add_squared_sums(dense_quadratic(Q), [[1.0, 0.0, 1.0, 0.0]]))
+    parts = split_quadratic(add_squared_sums(dense_quadratic(Q), [[1.0, 0.0, 1.0, 0.0]]))
     assert parts.weight is Q
     assert parts.sums.times(np.array([1.0, 5.0, 2.0, 5.0])) == pytest.approx([2.1, 0.0, 2.1, 0.0])
 
@@ -296,7 +300,7 @@ def test_ill_conditioned_odm_dual_needs_at_most_twelve_factorisations() -> None:
     Q = gram * np.outer(y, y)
     P = odm_dual(Q, 2 * np.linalg.eigvalsh(Q)[-1] / 6e5, 0.5)
     q = np.concatenate([np.full(n, -0.5), np.full(n, 1.5)])
-    answer = solve_box_qp(split(P), q, np.zeros(2 * n), np.full(2 * n, np.inf))
+    answer = solve_box_qp(split_quadratic(P), q, np.zeros(2 * n), np.full(2 * n, np.inf))
     assert answer.residual <= 1e-10
     assert answer.factorisations <= 12
     assert answer.x is not None
@@ -307,7 +311,7 @@ def test_time_limit_returns_a_point_of_the_box() -> None:
     rng = np.random.default_rng(1)
     P = matrix_with_eigenvalues(rng, np.logspace(0, -6, 50))
     answer = solve_box_qp(
-        split(dense_quadratic(P)), rng.normal(size=50), np.zeros(50), np.full(50, np.inf), time_limit=1e-9
+        split_quadratic(dense_quadratic(P)), rng.normal(size=50), np.zeros(50), np.full(50, np.inf), time_limit=1e-9
     )
     assert answer.termination is Termination.LIMIT
     assert answer.x is not None
@@ -319,12 +323,12 @@ def test_time_limit_returns_a_point_of_the_box() -> None:
 def test_pivoting_from_a_start_returns_the_minimum_or_none(seed: int, n: int, distance: float) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(n, n))
-    parts, q = split(dense_quadratic(factor @ factor.T + 0.1 * np.eye(n))), rng.normal(size=n)
+    parts, q = split_quadratic(dense_quadratic(factor @ factor.T + 0.1 * np.eye(n))), rng.normal(size=n)
     lower, upper = np.zeros(n), np.where(rng.random(n) < 0.5, np.inf, rng.random(n))
     expected = solve_box_qp(parts, q, lower, upper).x
     assert expected is not None
     start = np.clip(expected + distance * rng.normal(size=n), lower, upper)
-    answer = pivot(StrictBoxQP(parts, parts.diagonal, q, lower, upper), start, 1e-12, NewtonProgress(np.inf))
+    answer = run_pivoting(StrictBoxQP(parts, parts.diagonal, q, lower, upper), start, 1e-12, BoxQPProgress(np.inf))
     if answer is not None:
         np.testing.assert_allclose(answer.x, expected, atol=1e-8)
     else:
@@ -337,7 +341,7 @@ def test_pivoting_from_a_start_returns_the_minimum_or_none(seed: int, n: int, di
 def test_squares_of_single_columns_become_the_diagonal() -> None:
     rows = sp.csr_array(np.array([[2.0, 0, 0], [0, 0, 0], [1.0, 1.0, 1.0], [0, 0, 3.0]]))
     P = Quadratic(3, (Piece(rows, np.array([1.0, 5.0, 2.0, 1.0])),))
-    parts = split(P)
+    parts = split_quadratic(P)
     np.testing.assert_allclose(parts.diagonal, [4.0, 0.0, 9.0])
     for x in np.eye(3):
         np.testing.assert_allclose(parts.times(x), P.times(x))
@@ -350,11 +354,11 @@ def test_a_factor_is_reused_for_similar_sets_of_columns(seed: int, n_removed: in
     rng = np.random.default_rng(seed)
     n, n_factorised = 320, 260
     points = rng.normal(size=(n, 5))
-    parts = split(
+    parts = split_quadratic(
         odm_dual(points @ points.T, 0.3, 0.5) if signed else dense_quadratic(points @ points.T + 0.3 * np.eye(n))
     )
     diagonal = parts.diagonal if signed else np.full(n, 0.2)
-    P = np.column_stack([parts.inner(unit) for unit in np.eye(diagonal.size)]) + np.diag(diagonal)
+    P = np.column_stack([parts.times_without_diagonal(unit) for unit in np.eye(diagonal.size)]) + np.diag(diagonal)
     order = rng.permutation(diagonal.size)
     factor, free = CholeskyFactor(), np.isin(np.arange(diagonal.size), order[:n_factorised])
     other = np.isin(
@@ -374,7 +378,7 @@ def test_an_inaccurate_update_triggers_a_factorisation() -> None:
     rng = np.random.default_rng(0)
     n = 300
     points = rng.normal(size=(n, 3))
-    parts, diagonal = split(dense_quadratic(points @ points.T)), np.full(n, 1e-11)
+    parts, diagonal = split_quadratic(dense_quadratic(points @ points.T)), np.full(n, 1e-11)
     factor, free = CholeskyFactor(), np.ones(n, dtype=bool)
     assert factor.solve(parts, diagonal, free, rng.normal(size=n)) is not None
     free = np.arange(n) > 5
@@ -392,7 +396,7 @@ def test_warm_start_of_a_singular_problem_reaches_its_minimum(seed: int, distanc
     points = np.repeat(rng.normal(size=(15, 6)), 3, axis=0)
     P, q = points @ points.T, points @ rng.normal(size=6) + rng.random(45)
     lower, upper = np.zeros(45), np.full(45, np.inf)
-    parts = split(dense_quadratic(P))
+    parts = split_quadratic(dense_quadratic(P))
     cold = solve_box_qp(parts, q, lower, upper)
     assert cold.x is not None
     warm = solve_box_qp(parts, q, lower, upper, np.maximum(cold.x + distance * rng.normal(size=45), 0.0))

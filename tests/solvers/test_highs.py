@@ -53,7 +53,7 @@ def test_the_interior_point_method_is_used_if_the_active_set_method_fails(family
     answer = solve(form)
     assert answer.termination is Termination.OPTIMAL
     assert kkt_residuals(form, answer.x, answer.z).worst < 1e-6
-    monkeypatch.setattr(highs_quadratic, "HIPO", "not installed")
+    monkeypatch.setattr(highs_quadratic, "HIPO_SOLVER_NAME", "not installed")
     assert solve(form).termination is Termination.ERROR
     monkeypatch.undo()
     assert solve(form).termination is Termination.OPTIMAL

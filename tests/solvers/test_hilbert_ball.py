@@ -162,7 +162,7 @@ def test_coordinates_may_grow_and_be_discarded(case, seed):
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         _, full = native_pricing(bags, y, kernel=kernel)
-        patch.setattr(hilbert_coordinates, "MAX_FULL_BASIS", 0)
+        patch.setattr(hilbert_coordinates, "MAX_FULL_BASIS_INSTANCES", 0)
         patch.setattr(
             hilbert_coordinates.GrowingCoordinates, "has_excess_coordinates", lambda space, needed: space.rank > 3
         )
@@ -328,7 +328,7 @@ def test_an_indefinite_kernel_is_an_error_with_its_smallest_eigenvalue(
     max_full_basis, with_dictionary, golden_bags, monkeypatch
 ):
     bags, y = golden_bags
-    monkeypatch.setattr(hilbert_coordinates, "MAX_FULL_BASIS", max_full_basis)
+    monkeypatch.setattr(hilbert_coordinates, "MAX_FULL_BASIS_INSTANCES", max_full_basis)
     with pytest.raises(ConvexityError, match=r"kernel of 'u' is not positive semidefinite: smallest eigenvalue -\d"):
         native_pricing(bags, y, kernel=indefinite_kernel, dictionary=bags.instances if with_dictionary else None)[1](
             UNIFORM

@@ -12,7 +12,7 @@ from milopt import RBF, Program, solve, sum_squares
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.status import Termination
 from milopt.solvers.native.closed_form.closed_form import ClosedForm
-from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, kernel_pattern
+from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, recognise_kernel_pattern
 from milopt.solvers.native.closed_form.kernel_systems import (
     DominantSystem,
     IndefiniteSystem,
@@ -35,7 +35,7 @@ def kernel_quadratic(rng, sizes, d_points, d_bags, t=1.0):
 
 def check_agrees_with_dense(P, F, system=None):
     """Compare the point and the inertia of the kernel closed form with those of the dense one."""
-    pattern = kernel_pattern(P, F)
+    pattern = recognise_kernel_pattern(P, F)
     assert pattern is not None
     kernel_form, dense = KernelClosedForm(pattern), ClosedForm(P, F)
     if system is not None:
@@ -73,7 +73,7 @@ def test_kernel_closed_form_agrees_with_the_dense_one(seed, sizes, d_points, d_b
 @pytest.mark.parametrize("d_bag", [0.001, 0.1, 50.0])
 def test_conjugate_gradients_and_ldl_agree(d_bag):
     P, F = kernel_quadratic(np.random.default_rng(0), [12] * 8, -40.0, d_bag)
-    assert is_dominant(kernel_pattern(P, F))
+    assert is_dominant(recognise_kernel_pattern(P, F))
     check_agrees_with_dense(P, F, DominantSystem)
     check_agrees_with_dense(P, F, IndefiniteSystem)
 
@@ -84,8 +84,8 @@ def test_dominance_agrees_with_its_definition():
         P, F = kernel_quadratic(rng, [12] * 8, d_points, 0.1, t=0.7)
         B = -(0.49 * P.pieces[0].weight + d_points * np.eye(96))
         outside = np.abs(B).sum(axis=1) - np.abs(B.diagonal())
-        assert is_dominant(kernel_pattern(P, F)) == bool((B.diagonal() > outside).all())
-    assert not is_dominant(kernel_pattern(*kernel_quadratic(rng, [12] * 8, -200.0, -0.1)))
+        assert is_dominant(recognise_kernel_pattern(P, F)) == bool((B.diagonal() > outside).all())
+    assert not is_dominant(recognise_kernel_pattern(*kernel_quadratic(rng, [12] * 8, -200.0, -0.1)))
 
 
 def test_a_nearly_singular_border_uses_the_indefinite_system():
@@ -95,8 +95,10 @@ def test_a_nearly_singular_border_uses_the_indefinite_system():
     inverse = np.linalg.inv(P.dense)
     a, b, c = ((x @ inverse @ y.T).item() for x, y in ((bags, bags), (points, bags), (points, points)))
     factor = (-b + np.sqrt(b * b - a * c)) / a
-    assert isinstance(choose_system(kernel_pattern(P, F)), DominantSystem)
-    assert isinstance(choose_system(kernel_pattern(P, sp.csr_array(points + factor * bags))), IndefiniteSystem)
+    assert isinstance(choose_system(recognise_kernel_pattern(P, F)), DominantSystem)
+    assert isinstance(
+        choose_system(recognise_kernel_pattern(P, sp.csr_array(points + factor * bags))), IndefiniteSystem
+    )
 
 
 def test_zero_bag_pivots_are_not_eliminated():
@@ -109,11 +111,11 @@ def test_zero_bag_pivots_are_not_eliminated():
 def test_other_patterns_are_not_recognised():
     P, F = kernel_quadratic(np.random.default_rng(0), [3, 2], -1.0, 1.0)
     alone = Quadratic(P.size, P.pieces[1:])
-    assert kernel_pattern(alone, F) is None
+    assert recognise_kernel_pattern(alone, F) is None
     flat = Quadratic(P.size, (P.pieces[0], Piece(P.pieces[1].rows, np.zeros(P.size))))
-    assert kernel_pattern(flat, F) is None
+    assert recognise_kernel_pattern(flat, F) is None
     many = sp.csr_array(np.ones((9, P.size)))
-    assert kernel_pattern(P, many) is None
+    assert recognise_kernel_pattern(P, many) is None
 
 
 def test_a_singular_system_is_reported_as_unbounded():
@@ -122,7 +124,7 @@ def test_a_singular_system_is_reported_as_unbounded():
     R, K = P.pieces[0].rows.toarray(), P.pieces[0].weight
     largest = np.linalg.eigvalsh(R.T @ K @ R)[-1]
     singular = Quadratic(P.size, (P.pieces[0], Piece(P.pieces[1].rows, np.full(P.size, -largest))))
-    pattern = kernel_pattern(singular, sp.csr_array((0, P.size)))
+    pattern = recognise_kernel_pattern(singular, sp.csr_array((0, P.size)))
     answer = KernelClosedForm(pattern).solve(rng.standard_normal(P.size), np.zeros(0))
     assert answer.termination is Termination.UNBOUNDED
     assert answer.x is None

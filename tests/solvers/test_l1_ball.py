@@ -18,7 +18,7 @@ from milopt.solvers.native.l1_ball import small_game as l1_ball_small_game
 from milopt.solvers.native.l1_ball.descent import descend
 from milopt.solvers.native.l1_ball.game import CLOSED, FAILED
 from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
-from milopt.solvers.native.l1_ball.similarities import similarities
+from milopt.solvers.native.l1_ball.similarities import compute_similarities
 from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving import registry
 from milopt.solving.clock import Clock
@@ -98,7 +98,7 @@ def problems(draw):
 @settings(max_examples=40, deadline=None)
 def test_the_convex_step_agrees_with_highs(problem, kernel):
     bags, y, d, Z = problem
-    s = similarities(kernel, Z, bags)
+    s = compute_similarities(kernel, Z, bags)
     game = empty_game(len(bags), Z.shape[0], float(np.abs(s.K).max()))
     z = int(np.argmax((y * d) @ s.largest))
     descent = descend(game, s, y * d, z, 1, 3)
@@ -150,7 +150,7 @@ def test_each_descent_ends_at_the_optimum_for_its_witnesses(problem):
 @settings(max_examples=40, deadline=None)
 def test_the_steps_of_a_descent_never_increase_the_objective(problem):
     bags, y, d, Z = problem
-    s = similarities(K, Z, bags)
+    s = compute_similarities(K, Z, bags)
     game = empty_game(len(bags), Z.shape[0], 1.0)
     for z in range(len(Z)):
         trace = descend(game, s, y * d, z, 10, 3).trace
@@ -162,7 +162,7 @@ def test_a_reused_game_agrees_with_a_new_one():
     rng = np.random.default_rng(3)
     bags = Bags(rng.normal(size=(300, 4)), np.arange(0, 301, 6))
     y, Z = np.where(rng.random(50) < 0.5, 1.0, -1.0), rng.normal(size=(30, 4))
-    s = similarities(RBF(0.1), Z, bags)
+    s = compute_similarities(RBF(0.1), Z, bags)
     old = empty_game(50, 30, 1.0)
     for _ in range(30):
         d = rng.dirichlet(np.ones(50)) * (rng.random(50) < 0.6)
@@ -177,7 +177,7 @@ def test_a_full_game_drops_idle_selections(monkeypatch):
     rng = np.random.default_rng(5)
     bags = Bags(rng.normal(size=(600, 4)), np.arange(0, 601, 10))
     y, Z = np.where(rng.random(60) < 0.3, 1.0, -1.0), rng.normal(size=(40, 4))
-    s, d = similarities(RBF(0.1), Z, bags), np.full(60, 1 / 60)
+    s, d = compute_similarities(RBF(0.1), Z, bags), np.full(60, 1 / 60)
     z = int(np.argmax((y * d) @ s.largest))
     large_game = empty_game(60, 40, 1.0)
     expected = descend(large_game, s, y * d, z, 10, 1000)
@@ -193,9 +193,9 @@ def test_rows_that_are_not_cached_give_the_same_result(monkeypatch):
     rng = np.random.default_rng(4)
     bags = Bags(rng.normal(size=(1200, 3)), np.arange(0, 1201, 4))
     y, Z = np.where(np.arange(300) % 2, 1.0, -1.0), rng.normal(size=(12, 3))
-    small_cache = similarities(K, Z, bags)
+    small_cache = compute_similarities(K, Z, bags)
     monkeypatch.undo()
-    large_cache = similarities(K, Z, bags)
+    large_cache = compute_similarities(K, Z, bags)
     assert small_cache.cached_rows.shape[0] < large_cache.cached_rows.shape[0]
     for _ in range(3):
         d = rng.dirichlet(np.ones(300))

@@ -15,7 +15,7 @@ from milopt.solvers.highs import l1_ball_game as l1_ball_highs_game
 from milopt.solvers.highs.l1_ball import HighsDescentSolver, l1_ball_pricing_by_highs
 from milopt.solvers.native.l1_ball.game import CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import NativeDescentSolver
-from milopt.solvers.native.l1_ball.similarities import similarities
+from milopt.solvers.native.l1_ball.similarities import compute_similarities
 from milopt.solving.clock import Clock
 
 
@@ -41,7 +41,7 @@ def convex_step(bags, weights, Z, kernel, witnesses):
 def test_steps_are_optimal_and_never_increase_the_objective(seed, linear):
     bags, y, rng = random_problem(seed)
     kernel, Z = Linear() if linear else RBF(0.3), rng.normal(size=(6, 3))
-    s = similarities(kernel, Z, bags)
+    s = compute_similarities(kernel, Z, bags)
     descents = HighsDescentSolver(s, Options())
     for _ in range(4):
         weights = y * rng.dirichlet(np.ones(len(bags)))
@@ -63,7 +63,7 @@ def test_pricing_is_independent_of_the_scale_of_similarities(unit):
     weights = y * rng.dirichlet(np.ones(len(bags)))
     descents = []
     for factor in (1.0, np.sqrt(unit)):
-        s = similarities(Linear(), factor * bags.instances[:6], Bags(factor * bags.instances, bags.offsets))
+        s = compute_similarities(Linear(), factor * bags.instances[:6], Bags(factor * bags.instances, bags.offsets))
         descents.append(HighsDescentSolver(s, Options()).descend(weights, int(np.argmax(weights @ s.largest))))
     assert [descent.end for descent in descents] == [CLOSED, CLOSED]
     assert descents[1].phi == pytest.approx(unit * descents[0].phi, rel=1e-6)
@@ -73,7 +73,7 @@ def test_removing_idle_rows_and_columns_does_not_change_the_optima(monkeypatch):
     monkeypatch.setattr(l1_ball_highs_game, "MAX_IDLE_GAMES", 0)
     monkeypatch.setattr(l1_ball_highs_game, "MIN_IDLE_FRACTION", 0.0)
     bags, y, rng = random_problem(3, m=20, max_size=9)
-    s = similarities(RBF(0.3), bags.instances, bags)
+    s = compute_similarities(RBF(0.3), bags.instances, bags)
     highs, native = HighsDescentSolver(s, Options()), NativeDescentSolver(s)
     smallest_change = bags.instances.shape[0]
     for _ in range(12):

@@ -261,11 +261,11 @@ import numpy as np
 import scipy.sparse as sp
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.solvers.native.box_qp.box_qp import solve_box_qp
-from milopt.solvers.native.box_qp.split import split
+from milopt.solvers.native.box_qp.split import split_quadratic
 import milopt.solvers.native.solver
 
 P = Quadratic(2, (Piece(sp.csr_array(sp.eye_array(2)), np.array([[2.0, 1.0], [1.0, 2.0]])),))
-solve_box_qp(split(P), -np.ones(2), np.zeros(2), np.ones(2))
+solve_box_qp(split_quadratic(P), -np.ones(2), np.zeros(2), np.ones(2))
 assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,17 +1,17 @@
 """Box-constrained QPs:  min 1/2 x'Px + q'x  s.t.  l <= x <= u,  P positive semidefinite, bounds possibly infinite.
 
 1. With a starting point: a few epochs of cyclic coordinate descent (`sweeps`), then principal pivoting (`pivoting`).
-2. If pivoting fails, or without a starting point: more epochs, then semismooth Newton (`newton`).
-3. If the diagonal part d of P (`split`) is too small, pivoting is tried before Newton also without a starting point. If
-   it fails, the proximal point method is used,
+2. If pivoting fails, or without a starting point: more epochs, then the semismooth Newton method (`newton`).
+3. If the diagonal part d of P (`split`) is too small for Newton's method, pivoting is tried before it also without a
+   starting point. If pivoting fails, the proximal point method is used,
 
        x_{k+1} = argmin 1/2 x'Px + q'x + (sigma/2) ||x - x_k||^2  over the box,
 
-   with Newton's method for each step. If there is no minimum, the steps x_{k+1} - x_k tend to a ray d of descent:
-   P d = 0, q'd < 0, d in the recession cone of the box.
+   with Newton's method for each step. If there is no minimum, the steps x_{k+1} - x_k tend to a ray r of descent:
+   P r = 0, q'r < 0, r in the recession cone of the box.
 
-The epochs of 1 and 2 (but not those after a stall) and the pivoting of 3 need at least `MIN_SWEEP_COLUMNS` columns. A P
-without a dense part is solved column by column instead. If the curvatures P_ii differ by more than a factor of about
+The epochs of 1 and 2 (but not those after a stall) and the pivoting of 3 need at least `MIN_SWEEP_COLUMNS` columns. If
+P is diagonal, each column is solved separately instead. If the curvatures P_ii differ by more than a factor of about
 1e6, the columns are first scaled to similar curvatures, x = D u. An epoch costs one row of P per column, a Newton step
 or a pivoting guess at most one Cholesky factorisation on the free columns.
 """
@@ -26,12 +26,12 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.compilation.status import Termination
-from milopt.solvers.native.box_qp.newton import BoxPoint, NewtonProgress, StrictBoxQP, newton, projected_gradient
-from milopt.solvers.native.box_qp.pivoting import pivot
+from milopt.solvers.native.box_qp.newton import BoxPoint, BoxQPProgress, StrictBoxQP, projected_gradient, run_newton
+from milopt.solvers.native.box_qp.pivoting import run_pivoting
 from milopt.solvers.native.box_qp.split import QuadraticSplit
 
 RESIDUAL_TOLERANCE = 1e-12
-"""Largest entry of the projected gradient, relative to the terms that cancel in it, at which the methods stop."""
+"""Largest entry of the projected gradient, relative to the terms of the gradient, at which the methods stop."""
 ACCEPTED_RESIDUAL = 1e-8
 """Relative projected gradient at which a point that cannot be improved further still counts as optimal."""
 EPOCHS_STRICT, EPOCHS_PROXIMAL, EPOCHS_RESCUE = 5, 30, 200
@@ -41,10 +41,9 @@ The first applies if the diagonal part d of P is large enough, the second if a p
 a stall.
 """
 EPOCHS_WARM = 10
-"""Epochs of coordinate descent from a starting point, before pivoting. They cost far less than the pivoting they save.
-"""
+"""Epochs of coordinate descent from a starting point, before pivoting; they cost far less than they save."""
 MIN_SWEEP_COLUMNS = 100
-"""Number of columns from which coordinate descent saves time."""
+"""Smallest number of columns for which coordinate descent saves time."""
 MAX_PROXIMAL_STEPS = 60
 """Maximum number of steps of the proximal point method."""
 PIVOTING_PROXIMAL_WEIGHTS = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
@@ -122,24 +121,24 @@ def solve_box_qp(
         start = None if start is None else start / scales
         scaled = solve_box_qp(parts.rescale(scales), q * scales, lower / scales, upper / scales, start, seconds_left)
         return scaled if scaled.x is None else replace(scaled, x=np.clip(scales * scaled.x, lower, upper))
-    progress = NewtonProgress(deadline)
+    progress = BoxQPProgress(deadline)
     try:
         problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
         if start is not None:
             if (
                 q.size >= MIN_SWEEP_COLUMNS
-                and not problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE).is_optimal
+                and not problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE).is_optimal
             ):
-                x = _sweep(problem, x, EPOCHS_WARM)
+                x = _run_sweeps(problem, x, EPOCHS_WARM)
             minimum = _pivot_with_proximal_terms(problem, x, progress)
             if minimum is not None:
                 return _to_answer(parts, minimum, progress)
-        is_strict = _is_strictly_convex(parts, lower, upper)
+        is_strict = _has_sufficient_diagonal(parts, lower, upper)
         for epochs in (EPOCHS_STRICT if is_strict else EPOCHS_PROXIMAL, EPOCHS_RESCUE):
             if q.size >= MIN_SWEEP_COLUMNS or epochs == EPOCHS_RESCUE:
-                x = _sweep(problem, x, epochs)
+                x = _run_sweeps(problem, x, epochs)
             if start is None and not is_strict and epochs == EPOCHS_PROXIMAL and q.size >= MIN_SWEEP_COLUMNS:
-                minimum = pivot(problem, x, RESIDUAL_TOLERANCE, progress)
+                minimum = run_pivoting(problem, x, RESIDUAL_TOLERANCE, progress)
                 if minimum is not None:
                     return _to_answer(parts, minimum, progress)
             answer = _minimise(parts, q, lower, upper, x, progress)
@@ -152,43 +151,43 @@ def solve_box_qp(
         return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
 
 
-def _sweep(problem: StrictBoxQP, x: Vector, epochs: int) -> Vector:
-    """Run coordinate descent from x for this number of epochs, and return the new point."""
+def _run_sweeps(problem: StrictBoxQP, x: Vector, epochs: int) -> Vector:
+    """Run coordinate descent from x for this number of epochs, and return the last point."""
     # Imported here: numba takes a second to load, which is longer than Newton's method on a few columns.
     from milopt.solvers.native.box_qp.sweeps import coordinate_descent
 
     return coordinate_descent(problem.parts, problem.q, problem.lower, problem.upper, x, epochs)
 
 
-def _pivot_with_proximal_terms(problem: StrictBoxQP, x: Vector, progress: NewtonProgress) -> BoxPoint | None:
+def _pivot_with_proximal_terms(problem: StrictBoxQP, x: Vector, progress: BoxQPProgress) -> BoxPoint | None:
     """Run pivoting from x, and again with proximal terms if P is numerically singular on a set of free columns.
 
     Returns the minimum, or None if pivoting fails.
     """
-    point = pivot(problem, x, RESIDUAL_TOLERANCE, progress)
+    point = run_pivoting(problem, x, RESIDUAL_TOLERANCE, progress)
     if point is not None or progress.factor.lower is not None:
         return point
     parts = problem.parts
     largest = float(parts.curvature.max())
     for share in PIVOTING_PROXIMAL_WEIGHTS:
         sigma = share * largest
-        proximal_point = pivot(
+        proximal_point = run_pivoting(
             replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x), x, RESIDUAL_TOLERANCE, progress
         )
         if proximal_point is None:
             return None
         x = proximal_point.x
-        point = problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE)
+        point = problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE)
         if point.is_optimal:
             return point
     return None
 
 
-def _is_strictly_convex(parts: QuadraticSplit, lower: Vector, upper: Vector) -> bool:
-    """Return True if Newton's method needs no proximal term.
+def _has_sufficient_diagonal(parts: QuadraticSplit, lower: Vector, upper: Vector) -> bool:
+    """Return True if the diagonal part d of P is so large that Newton's method needs no proximal term.
 
-    The diagonal part d of P must be positive in all columns, fixed ones included, and in the columns that are not fixed
-    it must exceed PROXIMAL_WEIGHTS[-2] times the largest curvature.
+    d must be positive in all columns, fixed ones included, and must exceed PROXIMAL_WEIGHTS[-2] times the largest
+    curvature in the columns that are not fixed.
     """
     own = float(parts.diagonal[lower < upper].min(initial=math.inf))
     # Newton divides by the diagonal in fixed columns too.
@@ -196,24 +195,24 @@ def _is_strictly_convex(parts: QuadraticSplit, lower: Vector, upper: Vector) -> 
 
 
 def _minimise(
-    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, x: Vector, progress: NewtonProgress
+    parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, x: Vector, progress: BoxQPProgress
 ) -> BoxAnswer:
-    """Run Newton's method from x, with proximal terms if `_is_strictly_convex` returns False."""
+    """Run Newton's method from x, with proximal terms if `_has_sufficient_diagonal` returns False."""
     problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
-    first = problem.evaluate_clipped(x, parts.inner(x), RESIDUAL_TOLERANCE)
+    first = problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE)
     if first.is_optimal:
         return _to_answer(parts, first, progress)
-    if _is_strictly_convex(parts, lower, upper):
-        return _to_answer(parts, newton(problem, x, RESIDUAL_TOLERANCE, progress), progress)
-    return _proximal_point_method(parts, q, lower, upper, first, progress)
+    if _has_sufficient_diagonal(parts, lower, upper):
+        return _to_answer(parts, run_newton(problem, x, RESIDUAL_TOLERANCE, progress), progress)
+    return _run_proximal_point_method(parts, q, lower, upper, first, progress)
 
 
-def _to_answer(parts: QuadraticSplit, point: BoxPoint, progress: NewtonProgress) -> BoxAnswer:
-    """Return the answer for a final point: optimal if its residual is small enough, else time limit or stalled."""
+def _to_answer(parts: QuadraticSplit, point: BoxPoint, progress: BoxQPProgress) -> BoxAnswer:
+    """Return the answer for a final point: optimal if its residual is small enough, else limit or stalled."""
     count = progress.factor.count
     reason = f"projected gradient {point.residual:.1e} after {count} factorisations"
     # A residual below the rounding error of its own gradient cannot be distinguished from 0.
-    if point.residual <= ACCEPTED_RESIDUAL * point.scale or point.residual <= parts.rounding_error(point.x):
+    if point.residual <= ACCEPTED_RESIDUAL * point.scale or point.residual <= parts.estimate_rounding_error(point.x):
         termination = Termination.OPTIMAL
     elif progress.is_expired:
         termination, reason = Termination.LIMIT, f"time limit; {reason}"
@@ -222,13 +221,13 @@ def _to_answer(parts: QuadraticSplit, point: BoxPoint, progress: NewtonProgress)
     return BoxAnswer(termination, reason, point.x, point.residual, count)
 
 
-def _proximal_point_method(
+def _run_proximal_point_method(
     parts: QuadraticSplit,
     q: Vector,
     lower: Vector,
     upper: Vector,
     best: BoxPoint,
-    progress: NewtonProgress,
+    progress: BoxQPProgress,
 ) -> BoxAnswer:
     """Run the proximal point method (see the module docstring) from the point `best`, with Newton's method per step."""
     x, largest = best.x, float(parts.curvature.max()) or 1.0
@@ -240,7 +239,7 @@ def _proximal_point_method(
             sigma = weights[count] * largest
             diagonal = parts.diagonal + sigma
         problem = StrictBoxQP(parts, diagonal, q - sigma * x, lower, upper)
-        inner = newton(problem, x, RESIDUAL_TOLERANCE, progress)
+        inner = run_newton(problem, x, RESIDUAL_TOLERANCE, progress)
         change = inner.x - x
         gradient = inner.gradient - sigma * change
         residual = projected_gradient(inner.x, gradient, lower, upper)
@@ -248,26 +247,28 @@ def _proximal_point_method(
         scale = float(max(np.abs(q).max(), np.abs(gradient - q).max()))
         point = BoxPoint(inner.x, gradient, residual, scale, residual <= RESIDUAL_TOLERANCE * scale)
         x = inner.x
-        if proves_unbounded(parts, q, lower, upper, change, largest):
+        if is_unbounded_direction(parts, q, lower, upper, change, largest):
             reason = "P d = 0 and q'd < 0 along a direction d that never leaves the box"
             return BoxAnswer(Termination.UNBOUNDED, reason, x, residual, progress.factor.count)
         stalled_steps = 0 if residual < 0.5 * best.residual else stalled_steps + 1
         if residual < best.residual:
             best = point
-        # The residual may stagnate while x moves along flat directions: stop only at the level of rounding errors.
-        is_settled = stalled_steps >= 4 and count >= len(weights) and best.residual <= parts.rounding_error(best.x)
+        # The residual may stagnate while x moves where P has no curvature: stop only at the level of rounding errors.
+        is_settled = (
+            stalled_steps >= 4 and count >= len(weights) and best.residual <= parts.estimate_rounding_error(best.x)
+        )
         if point.is_optimal or progress.is_expired or is_settled:
             break
     return _to_answer(parts, best, progress)
 
 
-def proves_unbounded(
+def is_unbounded_direction(
     parts: QuadraticSplit, q: Vector, lower: Vector, upper: Vector, change: Vector, largest: float
 ) -> bool:
-    """Return True if the step `change` is a direction d with P d = 0 and q'd < 0 that never leaves the box.
+    """Return True if the step `change` is a direction r with P r = 0 and q'r < 0 that never leaves the box.
 
-    The objective then has no minimum. Components of the step that a finite bound forbids are removed first. `largest`
-    is the largest curvature.
+    The objective then has no minimum. Components of the step that move towards a finite bound are set to 0 first.
+    P r = 0 is tested up to rounding errors of `largest`, the largest curvature.
     """
     forbidden = (np.isfinite(lower) & (change < 0.0)) | (np.isfinite(upper) & (change > 0.0))
     ray = np.where(forbidden, 0.0, change)
@@ -275,7 +276,7 @@ def proves_unbounded(
     if length == 0.0:
         return False
     ray = np.where(np.abs(ray) > DIRECTION_ZERO_TOLERANCE * length, ray / length, 0.0)
-    # A positive diagonal entry, however small, makes the objective strictly convex along the direction.
+    # A positive entry of d, however small, makes the objective strictly convex along the direction.
     if parts.diagonal[ray != 0.0].any():
         return False
     slope = float(q @ ray)

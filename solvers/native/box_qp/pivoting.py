@@ -3,9 +3,9 @@
 Guess the free columns F: those for which  x - (P x + q) / diag(P)  is strictly between the bounds. With the others (B)
 at their bounds, solve  P_FF x_F = -(q_F + P_FB x_B),  and guess again: the primal-dual active set method. In contrast
 to `newton`, P needs no separate diagonal part, because after the first step the guess does not depend on the scaling.
-From a good starting point (the solution of a similar problem) it ends within a few factorisations. If the guesses
-cycle, only one column changes per step, the last of the wrong ones, until fewer columns are wrong than ever before
-(Murty's rule). The method may fail; it then returns None.
+From a good starting point (the solution of a similar problem) the method ends within a few factorisations. If the
+guesses cycle, only one column changes per step, the last of the wrong columns, until fewer columns are wrong than ever
+before (Murty's rule). The method may fail; `run_pivoting` then returns None.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Mask, Vector
-from milopt.solvers.native.box_qp.newton import BoxPoint, NewtonProgress, StrictBoxQP
+from milopt.solvers.native.box_qp.newton import BoxPoint, BoxQPProgress, StrictBoxQP
 
 MAX_GUESSES = 25
 """Maximum number of guesses, after which a slower and more reliable method is used."""
@@ -24,17 +24,17 @@ A column is wrong if it is free in only one of two successive guesses.
 """
 
 
-def pivot(problem: StrictBoxQP, start: Vector, tolerance: float, progress: NewtonProgress) -> BoxPoint | None:
-    """Return the minimum, found from `start`, or None if pivoting fails.
+def run_pivoting(problem: StrictBoxQP, start: Vector, tolerance: float, progress: BoxQPProgress) -> BoxPoint | None:
+    """Return the minimum, found by pivoting from `start`, or None if pivoting fails.
 
-    It fails if MAX_GUESSES guesses are not enough, if the relative projected gradient of the final point exceeds
+    Pivoting fails if MAX_GUESSES guesses are not enough, if the relative projected gradient of the final point exceeds
     `tolerance`, if a factorisation fails, if a curvature is not positive, or if the time is up.
     """
     parts, diagonal, q, lower, upper = problem.parts, problem.diagonal, problem.q, problem.lower, problem.upper
     curvature = parts.curvature - parts.diagonal + diagonal
     if not (curvature > 0.0).all():
         return None
-    first = problem.evaluate_clipped(start, parts.inner(start), tolerance)
+    first = problem.evaluate_clipped(start, parts.times_without_diagonal(start), tolerance)
     if first.is_optimal:
         return first
     x, gradient = start, first.gradient
@@ -58,11 +58,13 @@ def pivot(problem: StrictBoxQP, start: Vector, tolerance: float, progress: Newto
             return None
         x = np.where(free, 0.0, np.clip(target, lower, upper))
         if free.any():
-            solution = progress.factor.solve(parts, diagonal, free, -(parts.inner(x) + diagonal * x + q)[free])
+            solution = progress.factor.solve(
+                parts, diagonal, free, -(parts.times_without_diagonal(x) + diagonal * x + q)[free]
+            )
             if solution is None:
                 return None
             x[free] = solution
-        gradient, last_free = parts.inner(x) + diagonal * x + q, free
+        gradient, last_free = parts.times_without_diagonal(x) + diagonal * x + q, free
     else:
         return None
     if last_free is not None and last_free.any():
@@ -72,5 +74,5 @@ def pivot(problem: StrictBoxQP, start: Vector, tolerance: float, progress: Newto
             x = x.copy()
             x[last_free] += solution
     x = np.clip(x, lower, upper)
-    point = problem.evaluate_clipped(x, parts.inner(x), tolerance)
+    point = problem.evaluate_clipped(x, parts.times_without_diagonal(x), tolerance)
     return point if point.is_optimal else None

@@ -1,9 +1,12 @@
-"""A quadratic form as a diagonal, a scaled selection of a dense matrix, and squared sums:  P = diag(d) + S'WS + N.
+"""A quadratic form as a diagonal, a scaled selection of a dense matrix, and squared sums:  P = diag(d) + S'WS + G.
 
-Column i of S has one entry v_i in row r_i. N consists of squared sums, where column i has the coefficient u_i and is in
-the sum g_i only (see `sums`):
-P_ij = v_i v_j W[r_i, r_j] + u_i u_j [g_i = g_j] + d_i [i = j]. For a dual with paired rows, S = [I, -I]: the 2n x 2n
-matrix is never formed, a product costs n^2, and any principal block is a gather of entries of W.
+Column i of S has one entry v_i in row r_i. x'Gx is a sum of squared sums, where column i has the coefficient u_i and is
+in the sum number g_i only (see `sums`). With [..] = 1 if the condition holds, else 0,
+
+    P_ij = d_i [i = j] + v_i v_j W[r_i, r_j] + u_i u_j [g_i = g_j].
+
+For a dual with paired rows, S = [I, -I]: the 2n x 2n matrix is never formed, a product costs n^2, and any principal
+block is a gather of entries of W. The other modules write  P = diag(d) + N,  N = S'WS + G.
 """
 
 from __future__ import annotations
@@ -26,9 +29,9 @@ MAX_CURVATURE_RATIO = 2.0**20
 
 @dataclass(frozen=True)
 class QuadraticSplit:
-    """The split P = diag(d) + S'WS + N with d >= 0 (see the module docstring).
+    """The split P = diag(d) + S'WS + G with d >= 0 (see the module docstring).
 
-    `inner`, `block` and `between` refer to S'WS + N, without diag(d).
+    `principal_block` and `block` are blocks of S'WS + G, without diag(d).
     """
 
     diagonal: Vector
@@ -40,15 +43,15 @@ class QuadraticSplit:
     entry: Vector
     """The entry v_i of each column of S."""
     sums: SquaredSums
-    """The matrix N."""
+    """The matrix G."""
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether W is empty and N = 0, so that P = diag(d)."""
+        """Whether W is empty and G = 0, so that P = diag(d)."""
         return self.weight.size == 0
 
-    def inner(self, x: Vector) -> Vector:
-        """Return (S'WS + N) x, which is P x without the part diag(d) x."""
+    def times_without_diagonal(self, x: Vector) -> Vector:
+        """Return (S'WS + G) x, which is P x without the part diag(d) x."""
         if self.is_diagonal or not x.any():
             return np.zeros(x.size)
         return self.entry * self.weighted_selection(x)[self.row] + self.sums.times(x)
@@ -60,22 +63,25 @@ class QuadraticSplit:
 
     def times(self, x: Vector) -> Vector:
         """Return P x."""
-        return self.inner(x) + self.diagonal * x
+        return self.times_without_diagonal(x) + self.diagonal * x
 
-    def rounding_error(self, x: Vector) -> float:
-        """Return a bound on the rounding error of the largest entry of P x:  eps max_i sum_j |P_ij| |x_j|."""
+    def estimate_rounding_error(self, x: Vector) -> float:
+        """Return an estimate of the largest rounding error in P x:  eps max_i sum_j |P_ij| |x_j|.
+
+        The parts of P are added with their absolute values, even if they cancel in P_ij.
+        """
         size = np.abs(x)
         selected = np.bincount(self.row, weights=np.abs(self.entry) * size, minlength=self.weight.shape[0])
         terms = np.abs(self.entry) * (np.abs(self.weight) @ selected)[self.row] + self.diagonal * size
         terms += SquaredSums(self.sums.group, np.abs(self.sums.entry)).times(size)
         return float(np.finfo(np.float64).eps * terms.max(initial=0.0))
 
-    def block(self, index: Index) -> Matrix:
-        """Return a new array with S'WS + N restricted to the rows and columns in `index`."""
-        return self.between(index, index)
+    def principal_block(self, index: Index) -> Matrix:
+        """Return a new array with S'WS + G restricted to the rows and columns in `index`."""
+        return self.block(index, index)
 
-    def between(self, rows: Index, columns: Index) -> Matrix:
-        """Return a new array with S'WS + N restricted to these rows and columns."""
+    def block(self, rows: Index, columns: Index) -> Matrix:
+        """Return a new array with S'WS + G restricted to these rows and columns."""
         selection = submatrix(self.weight, self.row[rows], self.row[columns])
         left, right = self.entry[rows], self.entry[columns]
         if np.any(left != 1.0) or np.any(right != 1.0):
@@ -94,8 +100,8 @@ class QuadraticSplit:
     def column_scales(self) -> Vector | None:
         """Return powers of two c that bring the curvatures c_i^2 P_ii near 1, or None if P needs no scaling.
 
-        P needs none if its positive curvatures differ by at most the factor MAX_CURVATURE_RATIO. If P_ii <= 0, c_i is
-        1.
+        P needs no scaling if its positive curvatures P_ii differ by at most the factor MAX_CURVATURE_RATIO.
+        If P_ii <= 0, c_i is 1.
         """
         curved = self.curvature > 0.0
         sizes = self.curvature[curved]
@@ -111,13 +117,13 @@ class QuadraticSplit:
         return QuadraticSplit(self.diagonal * d**2, self.weight, self.row, self.entry * d, sums)
 
 
-def split(P: Quadratic) -> QuadraticSplit:
+def split_quadratic(P: Quadratic) -> QuadraticSplit:
     """Split P into a diagonal part, one dense piece over a selection, and squared sums.
 
     The diagonal part d is the sum of the squares of single columns, not the whole diagonal of P. If an entry of d is
-    negative, P becomes one dense matrix W and d = 0. Otherwise W and N keep the pieces of P if there is exactly one
+    negative, P becomes one dense matrix W and d = 0. Otherwise W and G keep the pieces of P if there is exactly one
     dense piece, whose rows have at most one entry per column, and if the sums have non-negative weights and no column
-    in common. If P consists of d only, W is empty. In all other cases, all but d becomes one dense matrix W.
+    in common. If P consists of d only, W is empty. In all other cases, P - diag(d) becomes one dense matrix W.
     """
     diagonal = np.zeros(P.size)
     dense: list[Piece] = []
@@ -149,13 +155,13 @@ def split(P: Quadratic) -> QuadraticSplit:
 def check_convex(parts: QuadraticSplit, index: Index, name: str) -> None:
     """Raise `ConvexityError` unless P is positive semidefinite, up to rounding, on the columns in `index`.
 
-    `index` are the columns that are not fixed, and `name` is the program's name for the message. Because diag(d) and N
+    `index` are the columns that are not fixed, and `name` is the program's name for the message. Because diag(d) and G
     are positive semidefinite, it is sufficient that W is, which is usually smaller than P. P itself is tested only if W
-    fails.
+    is not positive semidefinite.
     """
     if parts.is_diagonal or _is_semidefinite(parts.weight):
         return
-    block = parts.block(index)
+    block = parts.principal_block(index)
     block.flat[:: index.size + 1] += parts.diagonal[index]
     if _is_semidefinite(block):
         return

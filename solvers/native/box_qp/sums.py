@@ -1,7 +1,8 @@
 """Squared sums of columns in a quadratic form:  sum_g (sum_{i in g} u_i x_i)^2,  each column in at most one sum.
 
-The matrix  N_ij = u_i u_j [g_i = g_j]  would be mostly zeros, so it is not stored. A dual has one squared sum for each
-maximum whose slack is squared.
+Column i has the coefficient u_i and is in the sum number g_i. The matrix of this form, G, has the entry G_ij = u_i u_j
+if g_i = g_j, else 0. G would be mostly zeros, so it is not stored. A dual has one squared sum for each maximum whose
+slack is squared.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from milopt.declaration.programs.sparse import scale_rows, stack_rows
 
 @dataclass(frozen=True)
 class SquaredSums:
-    """The matrix N (see the module docstring). A column that is in no sum has u_i = 0."""
+    """The matrix G (see the module docstring). A column that is in no sum has u_i = 0."""
 
     group: Index
     """Number g_i of the sum that each column is in."""
@@ -27,15 +28,15 @@ class SquaredSums:
     """The coefficient u_i of each column."""
 
     def group_sums(self, x: Vector) -> Vector:
-        """Return the value of each sum at x. A change of one entry of x changes one of them."""
+        """Return the value of each sum at x. A change of one entry of x changes only one sum."""
         return np.asarray(np.bincount(self.group, weights=self.entry * x), dtype=np.float64)
 
     def times(self, x: Vector) -> Vector:
-        """Return N x, where N_ij = u_i u_j if the columns i and j are in the same sum, else 0."""
+        """Return G x, where G_ij = u_i u_j if the columns i and j are in the same sum, else 0."""
         return np.asarray(self.entry * self.group_sums(x)[self.group])
 
     def add_to(self, block: Matrix, rows: Index, columns: Index) -> None:
-        """Add N, restricted to these rows and columns, to `block` in place."""
+        """Add G, restricted to these rows and columns, to `block` in place."""
         order = np.argsort(self.group[columns], kind="stable")
         groups = self.group[columns][order]
         first = np.searchsorted(groups, self.group[rows])
@@ -46,12 +47,12 @@ class SquaredSums:
 
 
 def zero_sums(size: int) -> SquaredSums:
-    """Return the sums of N = 0 over `size` columns."""
+    """Return squared sums over `size` columns whose coefficients are all 0, so that G = 0."""
     return SquaredSums(np.arange(size), np.zeros(size))
 
 
 def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
-    """Combine pieces whose weights are vectors into squared sums over `size` columns.
+    """Combine pieces (weighted squares of rows, with a vector of weights) into squared sums over `size` columns.
 
     Returns None if a weight is negative or a column is in several sums.
     """
@@ -68,9 +69,9 @@ def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
 
 
 def single_entries(rows: sp.csr_array) -> tuple[Index, Vector] | None:
-    """Return the row and the value of the only entry of each column of `rows`; row 0 and value 0 for an empty column.
+    """Return (row, entry): the row and the value of the only entry of each column of `rows`.
 
-    Returns None if a column has several entries.
+    An empty column gets row 0 and value 0. Returns None if a column has several entries.
     """
     count, width = rows.shape
     if np.bincount(rows.indices, minlength=1).max() > 1:

@@ -1,7 +1,7 @@
-"""Coordinate descent for box QPs with  P = diag(d) + S'WS + N:  x_i <- clip(x_i - (P x + q)_i / P_ii, l_i, u_i).
+"""Coordinate descent for box QPs with  P = diag(d) + S'WS + G:  x_i <- clip(x_i - (P x + q)_i / P_ii, l_i, u_i).
 
-The coordinates are visited in cyclic order; d, S, W, N, v, r, u and g are those of `split`. `s = W S x` and the sums t
-of N are updated with x, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  costs O(1) and a step costs one
+The coordinates are visited in cyclic order; d, S, W, G, v, r, u and g are those of `split`. `s = W S x` and the sums t
+of G are updated with x, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  costs O(1) and a step costs one
 row of W. `coordinate_descent` is compiled by numba on first use and cached on disk; `reference_coordinate_descent` is
 the same algorithm in plain numpy.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from milopt.arrays import Index, Matrix, Vector
 from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-SweepKernel = Callable[
+SweepFunction = Callable[
     [Matrix, Vector, Index, Vector, Index, Vector, Vector, Vector, Vector, Vector, Vector, Vector, Vector, int], None
 ]
 
@@ -32,7 +32,7 @@ def coordinate_descent(
     # numba compiles separately for writable and read-only arrays: pass all matrices as read-only.
     weight = parts.weight.view()
     weight.setflags(write=False)
-    compiled_kernel()(
+    compiled_coordinate_descent()(
         weight,
         parts.diagonal,
         parts.row,
@@ -70,19 +70,19 @@ def reference_coordinate_descent(
 
 
 @cache
-def compiled_kernel() -> SweepKernel:
-    """Return the compiled kernel, loaded from the disk cache if possible."""
+def compiled_coordinate_descent() -> SweepFunction:
+    """Return `_coordinate_descent` compiled by numba, loaded from the disk cache if possible."""
     import numba
 
     try:
-        kernel: SweepKernel = numba.njit(cache=True)(_kernel)
+        kernel: SweepFunction = numba.njit(cache=True)(_coordinate_descent)
     except RuntimeError:
         # Neither __pycache__ nor the user-wide cache is writable: compile for this process only.
-        kernel = numba.njit(_kernel)
+        kernel = numba.njit(_coordinate_descent)
     return kernel
 
 
-def _kernel(
+def _coordinate_descent(
     weight: Matrix,
     diagonal: Vector,
     row: Index,
@@ -98,7 +98,7 @@ def _kernel(
     group_sums: Vector,
     epochs: int,
 ) -> None:
-    """Run coordinate descent in place on x, `weighted` = W S x, and `group_sums`, the values of the sums of N at x."""
+    """Run coordinate descent in place on x, `weighted` = W S x, and `group_sums`, the values of the sums of G at x."""
     for _ in range(epochs):
         for i in range(x.size):
             gradient = q[i] + diagonal[i] * x[i] + entry[i] * weighted[row[i]] + sum_entry[i] * group_sums[group[i]]

@@ -45,7 +45,7 @@ class StationaryPoint:
 
 
 class ClosedForm:
-    """Factorised KKT system of P and F, for any number of q and g. `inertia` is that of the reduced Hessian H."""
+    """Factorised KKT system of P and F, to solve for any q and g. `inertia` is that of the reduced Hessian H."""
 
     def __init__(self, P: Quadratic, F: sp.csr_array) -> None:
         self.P, self.F = P, F
@@ -67,7 +67,7 @@ class ClosedForm:
     def solve(self, q: Vector, g: Vector) -> StationaryPoint:
         """Return the stationary point for this q and g, or the reason why there is none.
 
-        There is none if the rows contradict each other, or if the objective has a slope in the null space of H.
+        There is none if the rows contradict each other, or if the objective has a nonzero slope in the null space of H.
         """
         rows, scales = self._rows, self.scales
         offset = g / rows.norms
@@ -78,7 +78,7 @@ class ClosedForm:
             row = int(violation.argmax())
             return StationaryPoint(Termination.INFEASIBLE, f"row {row} contradicts the others by {violation[row]:.2e}")
         for _ in range(1 + MAX_REFINEMENTS):
-            # The first pass computes x; the others are iterative refinement with the same factors.
+            # The first pass computes x; the other passes are iterative refinement with the same factors.
             x = x + scales * rows.particular_solution(np.asarray(self.F @ x) / rows.norms + offset)
             gradient = scales * (self.P.times(x) + q)
             reduced = rows.apply_q(gradient, transpose=True)[rows.rank :]
@@ -123,9 +123,9 @@ class NullSpace:
         return self.apply_q(np.concatenate([coordinates, np.zeros(n - self.rank)]))
 
     def multipliers(self, gradient: Vector) -> Vector:
-        """Return z, one entry per row of F, such that (F D)'z is the part of `gradient` in the span of the rows.
+        """Return z, one entry per row of F, such that (F D)'z is the orthogonal projection of `gradient`.
 
-        Redundant rows get 0.
+        The projection is onto the span of the rows of F D. Redundant rows get z_i = 0.
         """
         z = np.zeros(self.shape[0])
         if self.rank:

@@ -1,8 +1,8 @@
 """Equality-constrained quadratics over a kernel in closed form:  min 1/2 z'(R'KR + D)z + q'z  s.t.  F z + g = 0.
 
 K is the Gram matrix of N points, D is diagonal without zeros, and F has at most `MAX_ROWS` rows. R (N x S) is sparse,
-and for every point it has a column whose only entry is at that point. The other columns sum points, for instance those
-of a bag. `kernel_systems` has two methods for the linear system.
+and for every point it has a column whose only entry is at that point. The other columns sum several points, for
+instance those of a bag. `kernel_systems` has two methods for the linear system.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MAX_ROWS = 8
 """Maximum number of rows of F."""
 
 
-def kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
-    """Recognise the pattern of the module docstring in a quadratic P and rows F; return None if they do not have it."""
+def recognise_kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
+    """Return P and F as a `KernelPattern` (see the module docstring), or None if they do not have this form."""
     dense = [piece for piece in P.pieces if piece.weight.ndim == 2]
     if len(dense) != 1 or F.shape[0] > MAX_ROWS:
         return None
@@ -52,8 +52,8 @@ def kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
 class KernelClosedForm:
     """Solver for one pattern (K, R, D and F of the module docstring) and any number of q and g.
 
-    Its linear system is set up once: factorised, or preconditioned for conjugate gradients. If conjugate gradients fail
-    in a solve, the factorised system replaces it.
+    The linear system is set up once: factorised, or preconditioned for conjugate gradients. If conjugate gradients fail
+    in a solve, the factorised system replaces the preconditioned one.
     """
 
     def __init__(self, pattern: KernelPattern) -> None:
@@ -80,7 +80,7 @@ class KernelClosedForm:
         return StationaryPoint(termination, str(self.inertia), z, multipliers)
 
     def _solve_refined(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
-        """Solve with iterative refinement.
+        """Solve the linear system for q and g with iterative refinement.
 
         Returns
         -------

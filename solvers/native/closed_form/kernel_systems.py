@@ -3,15 +3,15 @@
 The quadratic is  Q = R'KR + D  with D = diag(d), on rows F. Let T be the pointwise columns of R (for each of the N
 points, one column whose only entry is at that point), t their entries, and r the other columns.
 
-`IndefiniteSystem`, for any signs. In the variables  u = R z,  z_T = (u - R_r z_r) / t,  the quadratic is
-1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r  with  delta = d_T / t^2. Each z_j of r has its own
-pivot  pi_j = d_j + R_j' delta R_j.  Its elimination leaves a rank-one block on its bag (Sherman-Morrison), and one LDL'
-factorisation of size N + rows of F remains. Unknowns whose pivot is nearly 0 are not eliminated.
+`IndefiniteSystem`, for D with entries of any sign. In the variables  u = R z,  z_T = (u - R_r z_r) / t,  the quadratic
+is 1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r  with  delta = d_T / t^2. Each z_j of r has its
+own pivot  pi_j = d_j + R_j' delta R_j.  Its elimination leaves a rank-one block on its bag (Sherman-Morrison), and one
+LDL' factorisation of size N + rows of F remains. Unknowns whose pivot is nearly 0 are not eliminated.
 
 `DominantSystem`, if B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0. Then the system
 provably has N negative eigenvalues and as many positive ones as other columns, regardless of rounding. With
 Gamma = R D^-1 R',  the system Q z = h becomes  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku).  It is solved by
-conjugate gradients in the inner product a'Kb, which need a few products with K. The preconditioner is the same system
+conjugate gradients in the inner product a'Kb, which need few products with K. The preconditioner is the same system
 without the pointwise part, with as many unknowns as other columns.
 """
 
@@ -29,13 +29,16 @@ from milopt.declaration.kernels.gram import cache_sized_slices
 from milopt.solvers.native.closed_form.symmetric import SymmetricFactors
 
 MAX_OTHER_FRACTION = 0.25
-"""Largest ratio of other columns to points at which the preconditioner is cheap relative to products with K."""
+"""Largest ratio of other columns r to points at which the preconditioner is cheap relative to products with K."""
 PIVOT_TOLERANCE = 1e-6
 """Pivots below this value, relative to the terms whose difference they are, are not eliminated."""
 BORDER_TOLERANCE = 1e-8
-"""Smallest absolute eigenvalue of F Q^-1 F', relative to its size, whose sign is reliable after conjugate gradients."""
+"""Smallest absolute eigenvalue of F Q^-1 F', relative to sum_ij F_ij^2 / |d_j|, whose sign is taken as reliable.
+
+Conjugate gradients compute F Q^-1 F' with errors.
+"""
 MAX_CG_STEPS, CG_TOLERANCE = 60, 1e-14
-"""Conjugate gradients: maximum number of products with K, and residual relative to the first one."""
+"""Conjugate gradients: maximum number of steps, and residual, relative to the largest so far, at which they stop."""
 
 
 class DominantSystemError(Exception):
@@ -46,7 +49,8 @@ class DominantSystemError(Exception):
 class KernelPattern:
     """The quadratic R'KR + diag(d) on F z + g = 0 (symbols as in the module docstring).
 
-    `pointwise` are the indices of the columns T of R, in the order of the points, and `others` those of r.
+    `pointwise` are the indices of the columns T of R, in the order of the points. `others` are the indices of the
+    other columns r.
     """
 
     K: Matrix
@@ -69,7 +73,7 @@ class KernelPattern:
 def choose_system(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
     """Return a `DominantSystem` if it applies, is cheap and is reliable, else an `IndefiniteSystem`.
 
-    It applies if `is_dominant`, and is cheap if there are few other columns (MAX_OTHER_FRACTION).
+    It applies if `is_dominant` returns True, and is cheap if there are few other columns r (MAX_OTHER_FRACTION).
     """
     if pattern.others.size <= MAX_OTHER_FRACTION * pattern.pointwise.size and is_dominant(pattern):
         try:
@@ -80,7 +84,7 @@ def choose_system(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
 
 
 def is_dominant(pattern: KernelPattern) -> bool:
-    """Return True if d_T < 0, D_r > 0 and  B = -(t K t + D_T)  is diagonally dominant, beyond rounding errors."""
+    """Return True if d_T < 0, d_r > 0 and  B = -(t K t + D_T)  is diagonally dominant, beyond rounding errors."""
     d, t = pattern.d[pattern.pointwise], pattern.pointwise_entries
     if (d >= 0).any() or (pattern.d[pattern.others] <= 0).any():
         return False
@@ -97,9 +101,9 @@ def is_dominant(pattern: KernelPattern) -> bool:
 
 
 class DominantSystem:
-    """System solved by preconditioned conjugate gradients (see the module docstring).
+    """Linear system that is solved by preconditioned conjugate gradients (see the module docstring).
 
-    Raises `DominantSystemError` if it is not reliable. `bordered_inertia` is that of the system with the border F.
+    Raises `DominantSystemError` if the solution is not reliable. `bordered_inertia` is the inertia of Q bordered by F.
     """
 
     def __init__(self, pattern: KernelPattern) -> None:
@@ -111,7 +115,7 @@ class DominantSystem:
         self._factor, info = dpotrf(np.asarray(self._other.T @ self._sums) + np.diag(pattern.d[r]), lower=1, clean=0)
         if info:
             raise DominantSystemError
-        self._border = np.array([self._inverse(row) for row in pattern.F.toarray()]).reshape(rows, pattern.d.size)
+        self._border = np.array([self._apply_inverse(row) for row in pattern.F.toarray()]).reshape(rows, pattern.d.size)
         schur = np.asarray(pattern.F @ self._border.T)
         self._schur = (schur + schur.T) / 2
         values = np.linalg.eigvalsh(self._schur)
@@ -123,12 +127,12 @@ class DominantSystem:
         self.bordered_inertia = Inertia(r.size + positive, 0, pattern.pointwise.size + rows - positive)
 
     def solve(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
-        """Return z, the multipliers of the rows, and 0 (the system is nonsingular; see `IndefiniteSystem.solve`)."""
-        unconstrained = self._inverse(q)
+        """Return (z, multipliers of the rows, 0). The 0 is the null-space component, as the system is nonsingular."""
+        unconstrained = self._apply_inverse(q)
         multipliers = np.linalg.solve(self._schur, self._pattern.F @ unconstrained - g) if g.size else np.zeros(0)
         return self._border.T @ multipliers - unconstrained, multipliers, 0.0
 
-    def _inverse(self, h: Vector) -> Vector:
+    def _apply_inverse(self, h: Vector) -> Vector:
         """Return Q^-1 h, where Q = R'KR + D."""
         pattern = self._pattern
         right = np.asarray(pattern.R @ (h / pattern.d))
@@ -142,7 +146,8 @@ class DominantSystem:
     def _conjugate_gradients(self, residual: Vector, residual_K: Vector) -> Vector:
         """Return K u for  (I + Gamma K) u = residual,  given `residual_K` = K residual.
 
-        Names that end in _K are vectors multiplied by K. Raises `DominantSystemError` after MAX_CG_STEPS steps.
+        Variables whose names end in _K are vectors multiplied by K. Raises `DominantSystemError` after MAX_CG_STEPS
+        steps.
         """
         u_K = np.zeros(residual.size)
         p = p_K = u_K
@@ -165,10 +170,10 @@ class DominantSystem:
 
 
 class IndefiniteSystem:
-    """LDL' factorised system (see the module docstring).
+    """Linear system with an LDL' factorisation (see the module docstring).
 
-    Its unknowns are u = R z, the other columns that are not eliminated, and the negative multipliers of the rows.
-    `bordered_inertia` is that of the quadratic with the border F.
+    Its unknowns are u = R z, the entries of z_r that are not eliminated, and the negative multipliers of the rows.
+    `bordered_inertia` is the inertia of Q bordered by F.
     """
 
     def __init__(self, pattern: KernelPattern) -> None:
@@ -215,9 +220,10 @@ class IndefiniteSystem:
         )
 
     def solve(self, q: Vector, g: Vector) -> tuple[Vector, Vector, float]:
-        """Return z, the multipliers of the rows, and the null-space component of the right-hand side.
+        """Return (z, multipliers of the rows, null-space component of the right-hand side).
 
-        The last is the largest component that no z can produce, and 0 if the system is nonsingular.
+        The null-space component is the largest component of the right-hand side that no z can produce. It is 0 if the
+        system is nonsingular.
         """
         N, k = self._T.size, self._retained.size
         q_u = q[self._T] / self._t

@@ -1,9 +1,9 @@
-"""Factorisation of a symmetric matrix by the cheapest method that its inertia allows.
+"""Factorisation of a symmetric matrix M by the cheapest method that its inertia allows.
 
-Cholesky if it is positive definite, LDL' if it is indefinite, eigenvectors if it is singular. If its rows have very
-different sizes, S M S is factorised, with a diagonal scaling S (`equilibration`). A matrix that was computed by
-cancellation has errors proportional to the data that cancelled. Its eigenvalues are then compared with the size of
-those data (`size_of_data`), and it is not equilibrated, because that would amplify the errors.
+Cholesky if M is positive definite, LDL' if M is indefinite, eigenvectors if M is singular. If the rows of M have very
+different sizes, S M S is factorised, with a diagonal scaling S (`equilibration`). If M is a small difference of
+larger numbers, its errors are proportional to those numbers. The eigenvalues are then compared with the size of those
+numbers (`size_of_data`), and M is not equilibrated, because that would amplify the errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SymmetricFactors:
             Whether the matrix may be positive definite, so that Cholesky is tried first.
         with_smallest : bool
             Whether to compute the smallest eigenvalue for `inertia` if it is negative. If the matrix is singular and
-            not scaled, it is known in any case.
+            not scaled, this eigenvalue is computed in any case.
         overwrite : bool
             Whether `matrix` may be overwritten, to save memory.
         size_of_data : float or None
@@ -68,7 +68,7 @@ class SymmetricFactors:
         if self.is_definite:
             self.inertia = Inertia(size, 0, 0)
             return
-        # Only the lower triangle is overwritten: the part above the diagonal stays that of the matrix.
+        # Only the lower triangle is overwritten: the entries above the diagonal remain those of the matrix.
         self.ldl, self.pivots, _ = dsytrf(matrix, lower=1, lwork=LAPACK_BLOCK_COLUMNS * size, overwrite_a=overwrite)
         block_values = _block_eigenvalues(self.ldl, self.pivots)
         if np.abs(block_values).min() > 1e-11 * max(float(np.abs(block_values).max()), data):
@@ -95,7 +95,7 @@ class SymmetricFactors:
         self.inertia = Inertia(size - negative - int(zero.sum()), int(zero.sum()), negative, smallest_value)
 
     def solve(self, right: Vector) -> Vector:
-        """Return the solution; for a singular matrix, the shortest least-squares solution of the scaled system."""
+        """Return the solution x of M x = right; if M is singular, the shortest least-squares solution after scaling."""
         if self.size == 0:
             return right
         if self.scale is None:
@@ -111,7 +111,7 @@ class SymmetricFactors:
         return np.asarray(self.eigenvectors @ (self.inverse_eigenvalues * (self.eigenvectors.T @ right)))
 
     def null_space_component(self, right: Vector) -> float:
-        """Return the largest component of `right` in the null space, which no solution can produce, or 0."""
+        """Return the largest component of `right` in the null space of M, or 0 if M is nonsingular."""
         if self.eigenvectors is None:
             return 0.0
         if self.scale is None:
@@ -121,12 +121,12 @@ class SymmetricFactors:
         return float(np.abs((null / np.linalg.norm(null, axis=0)).T @ right).max(initial=0.0))
 
     def _undo_scaling(self, matrix: Matrix) -> Matrix:
-        """Return the matrix, given after equilibration, as it was before."""
+        """Return the matrix before equilibration, given the matrix after it."""
         return matrix if self.scale is None else matrix / self.scale[:, None] / self.scale
 
 
 def _symmetric_from_upper(upper: Matrix, diagonal: Vector) -> Matrix:
-    """Return the symmetric matrix with the entries of `upper` above the diagonal, and this diagonal."""
+    """Return the symmetric matrix with this diagonal and with the entries of `upper` above the diagonal."""
     above = np.triu(upper, 1)
     return np.asarray(above + above.T + np.diag(diagonal))
 
@@ -145,9 +145,9 @@ def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
 
 
 def smallest_eigenvalue(matrix: Matrix) -> float:
-    """Return the smallest eigenvalue, by Lanczos for more than 1000 rows.
+    """Return the smallest eigenvalue, by the Lanczos method if the matrix has more than 1000 rows.
 
-    For larger matrices, a reduction to tridiagonal form would cost more than the solve.
+    For such matrices, a reduction to tridiagonal form would cost more than the solve.
     """
     if matrix.shape[0] <= 1000:
         return float(eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))[0])

@@ -1,7 +1,7 @@
 """Changes of a dense dictionary, compiled by numba: refactorisation, new rows and columns, rows that enter the basis.
 
-A new row a'x + g is written in the nonbasic variables by substituting the basic ones. A new column x starts nonbasic
-and adds a_i x to the value of row i.
+Symbols are those of `tableau`. A new row value a'x + g becomes basic; it is expressed by the nonbasic variables, after
+the basic variables in it are substituted. A new column x_j becomes nonbasic, and adds a_i x_j to the value of row i.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from milopt.solvers.native.dense_simplex.tableau import (
     ROWS,
     VALUE,
     Tableau,
-    exchange,
-    pivot_step,
+    exchange_variables,
+    make_pivot,
 )
 
 
 @njit
 def refactorise(t: Tableau) -> None:
-    """Compute T from A again for the same basis, in place.
+    """Compute the dictionary T from the coefficients A again, for the same basis, in place.
 
-    Basic columns that depend linearly on the others leave the basis and move to their nearest finite bound, or to 0.
-    The other values are kept.
+    If the basic columns are linearly dependent, the redundant ones leave the basis, each at its nearest finite bound,
+    or at 0 if it has none. All other variables keep their values.
     """
     A, T, basic, rows, nonbasic, columns, size = t.A, t.T, t.basic, t.rows, t.nonbasic, t.columns, t.size
     m, n = size[ROWS], size[COLUMNS]
@@ -66,23 +66,23 @@ def refactorise(t: Tableau) -> None:
             if p == m:
                 columns[VALUE, j] = nearest_bound(columns[VALUE, j], columns[LOW, j], columns[HIGH, j])
             else:
-                exchange(t, p, j, no_norms)
+                exchange_variables(t, p, j, no_norms)
                 rows[VALUE, p], columns[VALUE, j] = columns[VALUE, j], rows[VALUE, p]
                 columns[PRICE, j], is_free[p] = price[p], 0.0
     size[AGE] = 0
 
 
 @njit_inner
-def nearest_bound(value: float, floor: float, ceiling: float) -> float:
+def nearest_bound(value: float, low: float, high: float) -> float:
     """Return the finite bound nearest to `value`, or 0 if both bounds are infinite."""
-    if floor == -np.inf and ceiling == np.inf:
+    if low == -np.inf and high == np.inf:
         return 0.0
-    return floor if abs(value - floor) <= abs(value - ceiling) else ceiling
+    return low if abs(value - low) <= abs(value - high) else high
 
 
 @njit
 def append_row(t: Tableau, a: Vector, g: float, low: float, high: float) -> None:
-    """Append the row  low <= a'x + g <= high,  whose value becomes basic. The tableau must have space for it."""
+    """Append the row  low <= a'x + g <= high,  whose value becomes basic. The tableau must have space for the row."""
     rows, T, basic, size = t.rows, t.T, t.basic, t.size
     m, n = size[ROWS], size[COLUMNS]
     row = T[m]
@@ -104,10 +104,11 @@ def append_row(t: Tableau, a: Vector, g: float, low: float, high: float) -> None
 
 
 @njit
-def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float) -> None:
-    """Append a column with cost q, one coefficient per row in `a`, and bounds `floor` and `ceiling`.
+def append_column(t: Tableau, a: Vector, q: float, low: float, high: float) -> None:
+    """Append a column with cost q, one coefficient per row in `a`, and bounds `low` and `high`.
 
-    Its variable is nonbasic, at the finite bound nearest to 0. The tableau must have space for it.
+    Its variable becomes nonbasic, at the finite bound nearest to 0, or at 0 if both bounds are infinite. The tableau
+    must have space for the column.
     """
     columns, basic, nonbasic, size = t.columns, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]
@@ -116,7 +117,7 @@ def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float)
         if nonbasic[j] < 0:
             entries[j] = a[~nonbasic[j]]
             price -= entries[j] * columns[PRICE, j]
-    value = nearest_bound(0.0, floor, ceiling)
+    value = nearest_bound(0.0, low, high)
     for i in range(m):
         row = t.T[i]
         total = a[~basic[i]] if basic[i] < 0 else 0.0
@@ -126,7 +127,7 @@ def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float)
         t.rows[VALUE, i] += total * value
         t.A[i, n] = a[i]
     t.q[n], nonbasic[n] = q, n
-    columns[VALUE, n], columns[LOW, n], columns[HIGH, n], columns[PRICE, n] = value, floor, ceiling, price
+    columns[VALUE, n], columns[LOW, n], columns[HIGH, n], columns[PRICE, n] = value, low, high, price
     size[COLUMNS] = n + 1
 
 
@@ -134,8 +135,9 @@ def append_column(t: Tableau, a: Vector, q: float, floor: float, ceiling: float)
 def bring_row_into_basis(t: Tableau, q: int) -> None:
     """Bring the q-th nonbasic variable, the value of a row, into the basis.
 
-    It moves in the direction that does not increase the objective. The first basic variable that reaches a bound leaves
-    the basis. If none does, the x with the largest entry in T's column q leaves, at its nearest bound.
+    The variable moves in the direction that does not increase the objective. The first basic variable that reaches a
+    bound leaves the basis. If none does, the basic x_j with the largest entry in column q of T leaves, at its nearest
+    finite bound or at 0.
     """
     T, basic, rows, columns, m = t.T, t.basic, t.rows, t.columns, t.size[ROWS]
     sign = -1.0 if columns[PRICE, q] > 0.0 else 1.0
@@ -148,4 +150,4 @@ def bring_row_into_basis(t: Tableau, q: int) -> None:
             p, target, length, largest = i, bound, gap, abs(entry)
     if length == np.inf:
         target = nearest_bound(rows[VALUE, p], rows[LOW, p], rows[HIGH, p])
-    pivot_step(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.empty(0))
+    make_pivot(t, p, q, (target - rows[VALUE, p]) / T[p, q], target, np.empty(0))

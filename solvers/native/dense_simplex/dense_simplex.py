@@ -1,9 +1,9 @@
 """Linear programs with few rows or columns:  min q'x  s.t.  A x + g = 0 or >= 0,  lower <= x <= upper.
 
 The bounded-variable simplex method on a dense dictionary (see `tableau`) that is kept between solves. New rows, new
-columns, new costs and new offsets keep the basis, and the next solve starts from it. Rows and columns are scaled by
-powers of two so that their largest entries are near 1, and the costs by their largest entry. A pivot costs O(mn), so
-the method is meant for up to a few hundred rows or columns.
+columns, new costs and new offsets keep the basis, and the next solve starts from this basis. Rows and columns are
+scaled by powers of two so that their largest entries are near 1, and the costs by their largest entry. A pivot costs
+O(mn), so the method is meant for up to a few hundred rows or columns.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Vertex:
 
 
 class DenseSimplex:
-    """A linear program (see the module docstring) with its dictionary and its basis."""
+    """A linear program (see the module docstring) with its simplex dictionary and its basis."""
 
     def __init__(self, A: Matrix, g: Vector, equality: Mask, q: Vector, lower: Vector, upper: Vector) -> None:
         m, n = A.shape
-        self._row_scales, self._column_scales = _scales(A)
+        self._row_scales, self._column_scales = _row_and_column_scales(A)
         self._cost_scale_factor = _cost_scale(q * self._column_scales)
         self._empty_columns = int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
         self.tableau = t = empty_tableau(m + 16, n + 8)
@@ -70,10 +70,10 @@ class DenseSimplex:
         t.q[:n] = t.columns[PRICE, :n] = q * self._column_scales / self._cost_scale_factor
         t.basic[:m], t.nonbasic[:n] = ~np.arange(m), np.arange(n)
         t.rows[HIGH, :m] = np.where(equality, 0.0, np.inf)
-        floor, ceiling = lower / self._column_scales, upper / self._column_scales
-        below, above = np.isfinite(floor), np.isfinite(ceiling)
+        scaled_lower, scaled_upper = lower / self._column_scales, upper / self._column_scales
+        below, above = np.isfinite(scaled_lower), np.isfinite(scaled_upper)
         low = below & (~above | (q > 0.0) | ((q == 0.0) & (np.abs(lower) <= np.abs(upper))))
-        t.columns[:3, :n] = np.where(low, floor, np.where(above, ceiling, 0.0)), floor, ceiling
+        t.columns[:3, :n] = np.where(low, scaled_lower, np.where(above, scaled_upper, 0.0)), scaled_lower, scaled_upper
 
     @property
     def m(self) -> int:
@@ -113,9 +113,11 @@ class DenseSimplex:
         scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         self._column_scales = np.concatenate([self._column_scales, scale])
         self._empty_columns += int(np.sum((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
-        costs, floor, ceiling = q * scale / self._cost_scale_factor, lower / scale, upper / scale
+        costs, scaled_lower, scaled_upper = q * scale / self._cost_scale_factor, lower / scale, upper / scale
         for k, column in enumerate(scaled):
-            append_column(self.tableau, column * scale[k], float(costs[k]), float(floor[k]), float(ceiling[k]))
+            append_column(
+                self.tableau, column * scale[k], float(costs[k]), float(scaled_lower[k]), float(scaled_upper[k])
+            )
 
     def replace_rows(self, index: Index, A: Matrix, g: Vector, equality: Mask) -> None:
         """Replace the coefficients A, the offsets g and the kinds (= or >=) of the rows in `index`.
@@ -135,7 +137,7 @@ class DenseSimplex:
         refactorise(t)
 
     def delete_rows(self, index: Index) -> None:
-        """Delete the rows in `index`. Those whose values are nonbasic (binding rows) first enter the basis."""
+        """Delete the rows in `index`. Rows whose values are nonbasic (binding rows) first enter the basis."""
         t, m, n = self.tableau, self.m, self.n
         is_removed = np.zeros(m, dtype=bool)
         is_removed[index] = True
@@ -161,7 +163,7 @@ class DenseSimplex:
         t.size[ROWS] = rows.size
 
     def _reserve(self, m: int, n: int) -> None:
-        """Enlarge the arrays of the dictionary to space for at least m rows and n columns, if they are smaller."""
+        """Enlarge the arrays of the dictionary, if necessary, to have space for m rows and n columns."""
         old = self.tableau
         rows, columns = old.T.shape
         if m <= rows and n <= columns:
@@ -198,7 +200,7 @@ class DenseSimplex:
                 pivots += steps_taken
         if end == driver.UNFINISHED and (is_interrupted or pivots < max_pivots):
             reason = "interrupted" if is_interrupted else "time limit"
-            return Vertex(Termination.LIMIT, reason, *self._point(), pivots, is_interrupted)
+            return Vertex(Termination.LIMIT, reason, *self._primal_dual_point(), pivots, is_interrupted)
         if end in (driver.INFEASIBLE, driver.UNBOUNDED):
             infeasible = end == driver.INFEASIBLE
             reason = (
@@ -207,25 +209,29 @@ class DenseSimplex:
             termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
             return Vertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, is_interrupted)
         if end == driver.OPTIMAL:
-            return Vertex(Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._point(), pivots, is_interrupted)
+            return Vertex(
+                Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
+            )
         reason = "too many pivots" if end == driver.UNFINISHED else "rounding errors"
-        return Vertex(Termination.STALLED, f"{reason} after {pivots} pivots", *self._point(), pivots, is_interrupted)
+        return Vertex(
+            Termination.STALLED, f"{reason} after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
+        )
 
-    def _point(self) -> tuple[Vector, Vector]:
+    def _primal_dual_point(self) -> tuple[Vector, Vector]:
         """Return x and the multipliers z of the rows at the current basis, in the original scaling."""
         x, z = primal_values(self.tableau), row_multipliers(self.tableau)
         return x * self._column_scales, z * self._row_scales * self._cost_scale_factor
 
 
 def _is_marked_row(names: Names, rows: Mask) -> Mask:
-    """Return a mask of the variables in `names` that are values of rows marked in `rows` (names: see `tableau`)."""
+    """Return a mask of the variable names (see `tableau`) that are names of values of the rows marked in `rows`."""
     is_marked = names < 0
     is_marked[is_marked] = rows[~names[is_marked]]
     return is_marked
 
 
-def _scales(A: Matrix) -> tuple[Vector, Vector]:
-    """Return scales for the rows and for the columns of A, powers of two that bring their largest entries near 1."""
+def _row_and_column_scales(A: Matrix) -> tuple[Vector, Vector]:
+    """Return scales of the rows and of the columns of A: powers of two that bring the largest entries near 1."""
     rows, columns = np.ones(A.shape[0]), np.ones(A.shape[1])
     size = np.abs(A)
     for _ in range(SCALING_PASSES):
@@ -241,10 +247,10 @@ def _max_abs(A: Matrix, axis: int) -> Vector:
 
 
 def _nearest_powers_of_two(scale: Vector) -> Vector:
-    """Return the powers of two whose logarithms are nearest to those of `scale`, which must be positive."""
+    """Return, for each positive entry of `scale`, the power of two with the nearest logarithm."""
     return np.asarray(np.exp2(np.round(np.log2(scale))))
 
 
 def _cost_scale(q: Vector) -> float:
-    """Return the power of two nearest to the largest absolute cost, or 1 if all costs are 0."""
+    """Return the power of two whose logarithm is nearest to that of the largest absolute cost; 1 if all are 0."""
     return float(_nearest_powers_of_two(np.abs(q).max(initial=0.0, keepdims=True))[0]) if np.any(q) else 1.0

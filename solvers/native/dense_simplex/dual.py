@@ -1,12 +1,12 @@
 """Steps of the dual simplex method on a dense dictionary, compiled by numba.
 
-The basic variable with the largest bound violation relative to the norm of its row (steepest edge) leaves. The dual
-objective along its edge is piecewise linear: boxed variables whose breakpoints are passed move to their other bound
-(long-step ratio test). Among the variables that block within a tolerance (Harris), the one with the largest entry
-enters.
+The basic variable with the largest bound violation relative to the norm of its row (steepest edge) leaves the basis.
+The dual objective along its edge is piecewise linear: boxed variables whose breakpoints are passed move to their other
+bound (long-step ratio test). Among the variables that block within a tolerance (Harris), the one with the largest entry
+in the leaving row enters.
 
-After many steps without progress the prices are perturbed once. After as many more, Bland's rule, which cannot cycle,
-is used until there is progress.
+After many steps without progress the prices are perturbed once. After as many further steps without progress, Bland's
+rule, which cannot cycle, is used until there is progress.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     COLUMNS,
     DONE,
     DOUBTFUL_PIVOT,
+    FEASIBILITY_TOLERANCE,
     HIGH,
     LOW,
     MIN_PIVOT,
@@ -29,26 +30,25 @@ from milopt.solvers.native.dense_simplex.tableau import (
     RATIO_TEST_SLACK,
     ROWS,
     SMALL_PIVOT,
-    STALLED,
+    STALLED_STEPS,
     STEP_LIMIT,
-    TOLERANCE,
     VALUE,
     Index,
     Tableau,
     bound_violation,
     has_attractive_price,
     is_stalled,
-    pivot_step,
+    make_pivot,
     shift_nonbasic,
 )
 
 PERTURBATION = 1e-6
-"""Size of the perturbation of prices, relative to the largest cost."""
+"""Size of the perturbation of the prices, in the scaled units of the tableau."""
 
 
 @njit_inner
-def dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
-    """From feasible prices, make at most `max_steps` dual steps; return (result, number of steps).
+def make_dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
+    """Make at most `max_steps` dual steps from feasible prices; return (result, number of steps).
 
     The result is DONE (all values are within their bounds), BLOCKED (a violated row has no entering column),
     SMALL_PIVOT or STEP_LIMIT.
@@ -58,8 +58,8 @@ def dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
     norms, index = _row_norms(t), np.zeros(n, dtype=np.int64)
     for count in range(max_steps):
         if is_stalled(t) and size[PERTURBED] == 0:
-            _perturb(t)
-            size[PERTURBED], size[STALLED] = 1, 0
+            _perturb_prices(t)
+            size[PERTURBED], size[STALLED_STEPS] = 1, 0
         bland = is_stalled(t)
         p = _leaving_row(t, norms, bland)
         if p == m:
@@ -71,14 +71,14 @@ def dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
         if abs(t.T[p, q]) < DOUBTFUL_PIVOT and size[AGE] > 0:
             return SMALL_PIVOT, count
         for k in range(passed):
-            _flip_bound(t, index[k])
+            _move_to_other_bound(t, index[k])
         if has_attractive_price(t, q, 0.0):
             columns[PRICE, q] = 0.0
-        size[STALLED] = size[STALLED] + 1 if abs(columns[PRICE, q]) <= 1e-13 * abs(t.T[p, q]) else 0
+        size[STALLED_STEPS] = size[STALLED_STEPS] + 1 if abs(columns[PRICE, q]) <= 1e-13 * abs(t.T[p, q]) else 0
         target = rows[LOW, p] if below > 0.0 else rows[HIGH, p]
-        pivot_step(t, p, q, (target - rows[VALUE, p]) / t.T[p, q], target, norms)
+        make_pivot(t, p, q, (target - rows[VALUE, p]) / t.T[p, q], target, norms)
         for j in range(n):
-            # The price is within the slack of the ratio test: use 0 until the prices are recomputed.
+            # The wrong sign of the price is within the slack of the ratio test: use 0 until prices are corrected.
             if has_attractive_price(t, j, 0.0):
                 columns[PRICE, j] = 0.0
     return STEP_LIMIT, max_steps
@@ -88,20 +88,20 @@ def dual_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
 def make_prices_feasible(t: Tableau) -> None:
     """Make all prices feasible: no nonbasic variable has a price at which moving it would decrease the objective.
 
-    A variable with two finite bounds moves to its other bound. The price of any other variable is set to 0 until prices
-    are corrected again.
+    A variable with an infeasible price moves to its other bound if both of its bounds are finite. Otherwise its price
+    is set to 0 until the prices are corrected again.
     """
     columns = t.columns
     for j in range(t.size[COLUMNS]):
         if has_attractive_price(t, j, 0.0):
             if columns[HIGH, j] - columns[LOW, j] < np.inf:
-                _flip_bound(t, j)
+                _move_to_other_bound(t, j)
             else:
                 columns[PRICE, j] = 0.0
 
 
 @njit_inner
-def _flip_bound(t: Tableau, j: int) -> None:
+def _move_to_other_bound(t: Tableau, j: int) -> None:
     """Move the j-th nonbasic variable to its other bound, and update the basic values."""
     columns = t.columns
     other = columns[HIGH, j] if columns[VALUE, j] < columns[HIGH, j] else columns[LOW, j]
@@ -110,10 +110,11 @@ def _flip_bound(t: Tableau, j: int) -> None:
 
 
 @njit_inner
-def _perturb(t: Tableau) -> None:
+def _perturb_prices(t: Tableau) -> None:
     """Move the prices of variables at one of their bounds away from 0, by different amounts, so that ties become rare.
 
-    Each price moves in the direction in which it stays feasible. Fixed variables and those between bounds keep theirs.
+    Each price moves in the direction in which it stays feasible. The prices of fixed variables and of variables
+    strictly between their bounds do not change.
     """
     columns = t.columns
     for j in range(t.size[COLUMNS]):
@@ -139,7 +140,8 @@ def _row_norms(t: Tableau) -> Vector:
 def _leaving_row(t: Tableau, norms: Vector, bland: bool) -> int:
     """Return the row of the basic variable that leaves the basis, or m if no bound is violated.
 
-    It has the largest violation^2 / `norms`; with `bland`, the smallest name of all violating variables.
+    It is the row with the largest violation^2 / `norms`; with `bland`, the violated one with the smallest variable
+    name.
     """
     basic, m = t.basic, t.size[ROWS]
     p, best = m, 0.0
@@ -154,11 +156,12 @@ def _leaving_row(t: Tableau, norms: Vector, bland: bool) -> int:
 
 @njit_inner
 def _entering_column(t: Tableau, p: int, below: float, index: Index, bland: bool) -> tuple[int, int]:
-    """Return the column that enters for row p (n if no column can repair the row), and a number of passed columns.
+    """Return (q, passed): the column q that enters for row p, and the number of columns whose breakpoints are passed.
 
-    `below` is the violation of row p (> 0 below its lower bound). `index` is workspace; its first entries are then the
-    passed columns, which the caller must move to their other bounds. With `bland`, the first breakpoint and the
-    smallest name decide, and no column is passed.
+    q is n if no column can repair the row. `below` is the violation of row p (> 0 if it is below its lower bound).
+    `index` is workspace; on return, its first `passed` entries are the passed columns, which the caller must move to
+    their other bounds. With `bland`, the smallest variable name at the first breakpoint enters, and no column is
+    passed.
     """
     columns, nonbasic, n = t.columns, t.nonbasic, t.size[COLUMNS]
     price, row, count = columns[PRICE], t.T[p], 0
@@ -169,7 +172,7 @@ def _entering_column(t: Tableau, p: int, below: float, index: Index, bland: bool
             index[count] = j
             count += 1
     # Accept a row that can be made feasible up to the tolerance.
-    slope = abs(below) - TOLERANCE * (1.0 + abs(t.rows[LOW, p] if below > 0.0 else t.rows[HIGH, p]))
+    slope = abs(below) - FEASIBILITY_TOLERANCE * (1.0 + abs(t.rows[LOW, p] if below > 0.0 else t.rows[HIGH, p]))
     slack, passed = 0.0 if bland else RATIO_TEST_SLACK, 0
     while passed < count:
         bound = np.inf

@@ -1,4 +1,4 @@
-"""Adapter between a linear flat program, with milopt's changes to it, and the dense simplex method."""
+"""Adapter between a linear `StandardForm`, with milopt's changes to it, and the dense simplex method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from milopt.solving.engine import Change, ChangeKind
 
 
 class LinearForm:
-    """Linear flat program without integers and without nonlinear cones, together with its simplex dictionary."""
+    """A linear `StandardForm` without integers and nonlinear cones, together with its simplex dictionary."""
 
     def __init__(self, form: StandardForm) -> None:
         self.form = form

@@ -5,10 +5,10 @@ basic:
 
     basic = T nonbasic + constant,     q'x = price' nonbasic + constant,     x_j has the name j and r_i the name ~i.
 
-The prices of nonbasic r are the multipliers of their rows. If k of the x are basic (J), then k of the r are nonbasic
-(I), and the part of T between them is the inverse of A[I, J]. It is used to correct values and prices from their
-residuals. A pivot costs O(mn), and so does an additional row or column; for a dense program with a hundred rows, that
-is a few microseconds.
+The price of a nonbasic r_i is the multiplier of row i. If k of the x_j are basic (the set J), then k of the r_i are
+nonbasic (the set I), and the part of T with rows J and columns I is the inverse of A[I, J]. This inverse is used to
+correct values and prices from their residuals. A pivot costs O(mn), and so does an additional row or column; for a
+dense program with a hundred rows, that is a few microseconds.
 
 All functions have plain arrays as arguments and may be called from other compiled code.
 """
@@ -25,38 +25,39 @@ from milopt.jit import njit, njit_inlined, njit_inner
 
 Index = npt.NDArray[np.int64]
 
-ROWS, COLUMNS, AGE, STALLED, PERTURBED, ROUNDS, METHOD = range(7)
+ROWS, COLUMNS, AGE, STALLED_STEPS, PERTURBED, ROUNDS, METHOD = range(7)
 """Positions in `Tableau.size`.
 
-ROWS and COLUMNS are m and n, AGE is the number of pivots since T was refactorised; the others are the state of a solve.
+ROWS and COLUMNS are m and n, AGE is the number of pivots since T was refactorised; the other positions
+are the state of a solve: steps without progress, whether prices were perturbed, rounds, and the current method.
 """
 VALUE, LOW, HIGH, PRICE = range(4)
-"""Positions (first indices) in `Tableau.rows`, which has no PRICE, and `Tableau.columns`."""
+"""First indices of `Tableau.rows` (without PRICE) and of `Tableau.columns`."""
 DONE, BLOCKED, STEP_LIMIT, SMALL_PIVOT = range(4)
-"""Results of a sequence of steps, in this order.
+"""Results of a sequence of steps.
 
-No step is left; no variable blocks (primal) or can enter (dual); the step limit is reached; the pivot is too small to
-be trusted.
+DONE: no step is left. BLOCKED: no variable blocks the move (primal) or can enter (dual). STEP_LIMIT: the step limit is
+reached. SMALL_PIVOT: the pivot is too small to be trusted.
 """
-TOLERANCE = 1e-9
+FEASIBILITY_TOLERANCE = 1e-9
 """Tolerance for violations of bounds, relative to 1 + |bound|, and for wrong signs of prices."""
 RATIO_TEST_SLACK = 1e-10
 """Violation that Harris's ratio tests allow."""
 MIN_PIVOT, DOUBTFUL_PIVOT = 1e-9, 1e-5
-"""Smallest entry that is used as a pivot, and entry below which the dictionary is first refactorised.
+"""Smallest entry that is used as a pivot, and entry below which the dictionary is refactorised before the pivot.
 
-The second applies only if there were pivots since the last refactorisation.
+DOUBTFUL_PIVOT applies only if there were pivots since the last refactorisation.
 """
 ROUNDING_LEVEL = 1e-15
 """Relative residual below which no correction is attempted."""
 MAX_STALLED_STEPS = 60
-"""Steps without progress, in addition to the number of rows, after which anti-cycling measures are used."""
+"""Anti-cycling measures are used after more than MAX_STALLED_STEPS + m steps without progress."""
 
 
 class Tableau(NamedTuple):
     """Arrays of a dictionary; A, g, q and T are those of the module docstring.
 
-    Only the first m rows and n columns are in use, so that it can grow in place.
+    Only the first m rows and n columns are in use, so that the dictionary can grow in place.
     """
 
     A: Matrix
@@ -72,7 +73,7 @@ class Tableau(NamedTuple):
     columns: Matrix
     """Value, lower and upper bound and price (rows VALUE, LOW, HIGH, PRICE) of the nonbasic variables."""
     size: Index
-    """Counters, see ROWS and the other positions."""
+    """Sizes, counters and state, at the positions ROWS, COLUMNS, ... of this module."""
 
 
 def empty_tableau(rows: int, columns: int) -> Tableau:
@@ -91,7 +92,7 @@ def empty_tableau(rows: int, columns: int) -> Tableau:
 
 
 @njit_inner
-def exchange(t: Tableau, p: int, q: int, norms: Vector) -> None:
+def exchange_variables(t: Tableau, p: int, q: int, norms: Vector) -> None:
     """Exchange the p-th basic with the q-th nonbasic variable, in place.
 
     T, names and bounds are updated; the caller sets values and prices. `norms` is updated to 1 + the squared norms of
@@ -251,14 +252,14 @@ def refine_prices(t: Tableau) -> float:
 
 @njit_inlined
 def shift_nonbasic(t: Tableau, j: int, change: float) -> None:
-    """Update the basic values for a change of the j-th nonbasic variable, whose own value the caller sets."""
+    """Update the basic values for a change of the j-th nonbasic variable. The caller sets the variable's value."""
     T, rows = t.T, t.rows
     for i in range(t.size[ROWS]):
         rows[VALUE, i] += T[i, j] * change
 
 
 @njit_inner
-def pivot_step(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector) -> None:
+def make_pivot(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector) -> None:
     """Move the q-th nonbasic variable by `change`, and exchange it with the p-th basic one, which ends at `target`.
 
     Values and prices are updated, and `norms` as in `exchange`.
@@ -270,13 +271,13 @@ def pivot_step(t: Tableau, p: int, q: int, change: float, target: float, norms: 
     shift_nonbasic(t, q, change)
     rows[VALUE, p] = columns[VALUE, q] + change
     columns[VALUE, q], columns[PRICE, q] = target, theta
-    exchange(t, p, q, norms)
+    exchange_variables(t, p, q, norms)
 
 
 @njit_inlined
 def is_stalled(t: Tableau) -> bool:
     """Return True if there was no progress for more than MAX_STALLED_STEPS + m steps."""
-    return bool(t.size[STALLED] > MAX_STALLED_STEPS + t.size[ROWS])
+    return bool(t.size[STALLED_STEPS] > MAX_STALLED_STEPS + t.size[ROWS])
 
 
 @njit_inlined
@@ -291,10 +292,10 @@ def has_attractive_price(t: Tableau, j: int, tolerance: float) -> bool:
 
 @njit_inlined
 def bound_violation(t: Tableau, i: int) -> float:
-    """Return how far the i-th basic variable is below (> 0) or above (< 0) its bounds; 0 within the tolerance."""
+    """Return how far the i-th basic variable is below (> 0) or above (< 0) its bounds; 0 if within the tolerance."""
     value, low, high = t.rows[VALUE, i], t.rows[LOW, i], t.rows[HIGH, i]
-    if low - value > TOLERANCE * (1.0 + abs(low)):
+    if low - value > FEASIBILITY_TOLERANCE * (1.0 + abs(low)):
         return float(low - value)
-    if value - high > TOLERANCE * (1.0 + abs(high)):
+    if value - high > FEASIBILITY_TOLERANCE * (1.0 + abs(high)):
         return float(high - value)
     return 0.0

@@ -1,8 +1,8 @@
 """Coordinates of instances in a kernel's space, so that norms and inner products are those of plain vectors.
 
 With a dictionary Z, the space is the span of its features, and the coordinates are the rows  K_xZ V lambda^(-1/2)  with
-K_ZZ = V lambda V'. Without a dictionary it is the span of the instances used so far (witnesses and instances with
-positive weight in a convex step, see `hilbert_ball`). Each such instance adds a coordinate to all instances, by an
+K_ZZ = V lambda V'. Without a dictionary, the space is the span of the instances used so far (witnesses and instances
+with positive weight in a convex step, see `hilbert_ball`). Each such instance adds a coordinate to all instances, by an
 incremental Cholesky factorisation; only the kernel rows of these instances are computed.
 """
 
@@ -27,22 +27,22 @@ EIGENVALUE_CUTOFF = 1e-10
 DEPENDENCE_TOLERANCE = 1e-13
 """An instance adds no coordinate if its squared distance to the span is below this fraction of max K(x, x)."""
 MAX_RETAINED_COORDINATES = 256
-"""Number of coordinates up to which unused coordinates are never discarded."""
+"""Largest number of coordinates at which unused coordinates are never discarded."""
 PSD_TOLERANCE = 1e-8
 """Relative tolerance of the test for positive semidefiniteness.
 
 A kernel is rejected if an eigenvalue or a Cholesky residual violates positive semidefiniteness by more than
 PSD_TOLERANCE times the largest entry.
 """
-MAX_FULL_BASIS = 1000
-"""Number of instances up to which all of them get coordinates at once.
+MAX_FULL_BASIS_INSTANCES = 1000
+"""Largest number of instances for which all instances get exact coordinates at once.
 
 The kernel is then tested on all instances, unless it is known to be positive semidefinite.
 """
 
 
 class InstanceCoordinates(ABC):
-    """Table with one row of coordinates per instance. The first `rank` columns are in use."""
+    """Base class of tables with one row of coordinates per instance. The first `rank` columns are in use."""
 
     table: Matrix
     """Coordinates, one row per instance."""
@@ -51,14 +51,14 @@ class InstanceCoordinates(ABC):
     lengths: Vector
     """Norm of each instance in the kernel's space; with a dictionary, of its projection onto the span."""
     is_exact: Mask
-    """Mask of the instances whose row is exact. The rows of the others are projections onto the span."""
+    """Mask of the instances whose row is exact. The rows of other instances are projections onto the span."""
 
     @abstractmethod
-    def add_instances(self, instances: Index) -> None:
-        """Extend the span so that the coordinates of these instances are exact."""
+    def make_exact(self, instances: Index) -> None:
+        """Make the coordinates of these instances exact; extend the span if necessary."""
 
     def has_excess_coordinates(self, needed: int) -> bool:
-        """Return True if there are many more coordinates than `needed` instances require. Here: always False."""
+        """Return True if there are many more coordinates than `needed` instances require. By default, return False."""
         return False
 
     def reset(self) -> None:
@@ -69,7 +69,7 @@ class InstanceCoordinates(ABC):
 class DictionaryCoordinates(InstanceCoordinates):
     """Coordinates in the span of a dictionary's features, exact for all instances from the start.
 
-    Exact means: they give the value at every instance of every function in the span.
+    The coordinates are exact because they give the value of every function in the span at every instance.
     """
 
     def __init__(self, function: Function, bags: Bags) -> None:
@@ -96,7 +96,7 @@ class DictionaryCoordinates(InstanceCoordinates):
         self.is_exact = np.ones(count, dtype=bool)
         self.lengths = np.sqrt(np.einsum("pd,pd->p", self.table, self.table))
 
-    def add_instances(self, instances: Index) -> None:
+    def make_exact(self, instances: Index) -> None:
         """Do nothing: all coordinates are exact."""
 
     def coefficients(self, u: Vector) -> Vector:
@@ -123,13 +123,13 @@ class GrowingCoordinates(InstanceCoordinates):
         self.table = np.zeros((count, min(count, 64)))
         self.rank = 0
         self.is_exact = np.zeros(count, dtype=bool)
-        self._has_full_basis = count <= MAX_FULL_BASIS
+        self._has_full_basis = count <= MAX_FULL_BASIS_INSTANCES
         if self._has_full_basis:
             self._check_gram_matrix()
-            self.add_instances(np.arange(count))
+            self.make_exact(np.arange(count))
 
-    def add_instances(self, instances: Index) -> None:
-        """Add one coordinate for each of these instances that is not in the span yet, and make their rows exact.
+    def make_exact(self, instances: Index) -> None:
+        """Make the rows of these instances exact; add one coordinate for each of them that is not in the span yet.
 
         Raises `ConvexityError` if the kernel turns out not to be positive semidefinite.
         """
@@ -193,8 +193,9 @@ class GrowingCoordinates(InstanceCoordinates):
     def _check_semidefinite(self, residual: float, scale: float) -> None:
         """Raise `ConvexityError` if the kernel is not positive semidefinite on the instances used so far.
 
-        `residual` is the part of the new kernel values that the new coordinates do not represent; it must be
-        at most PSD_TOLERANCE times the larger of `scale` and max |K(x, x)|. No row may be longer than its instance.
+        `residual` is the part of the new kernel values that the new coordinates do not represent. It must be at most
+        PSD_TOLERANCE times the larger of `scale` and max |K(x, x)|. No instance's coordinates may have a larger norm
+        than the instance, up to that tolerance.
         """
         worst = int(np.argmin(self._squared_distances))
         if self._squared_distances[worst] < -PSD_TOLERANCE * self._scale or residual > PSD_TOLERANCE * max(
@@ -207,7 +208,7 @@ class GrowingCoordinates(InstanceCoordinates):
 
 
 def _bag_blocks(bags: Bags, rows: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, last + 1) of consecutive bags with at most `rows` instances in total, but at least one bag."""
+    """Yield ranges (first, stop) of consecutive bags with at most `rows` instances in total, or of a single bag."""
     first = 0
     while first < len(bags):
         last = int(np.searchsorted(bags.offsets, bags.offsets[first] + rows, side="right")) - 1

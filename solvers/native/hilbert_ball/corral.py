@@ -7,8 +7,8 @@ instance, so that a point of c - sum_r d_r conv(B_r)  is
 
 with nu >= 0 and sum_{j in r} nu_j <= d_r. The columns D_j do not depend on d or c. Their QR factorisation, Q
 orthonormal and R triangular, is kept between solves and updated when columns are added or removed and when a bag
-changes its base. The columns D_j and those of Q are stored as rows. Adding or removing one of p columns costs O(np).
-Compiled by numba.
+changes its base. The columns D_j and those of Q are stored as rows. In n dimensions, adding or removing one of p
+columns costs O(np). Compiled by numba.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from milopt.arrays import Index, Matrix, Vector
 from milopt.jit import njit_inner
 
 DEPENDENCE_TOLERANCE = 1e-12
-"""A column is not added if its distance to the span of the others, relative to its norm, is at most this value."""
+"""A column is not added if its distance to the span of the other columns is at most this fraction of its norm."""
 
 
 class Corral(NamedTuple):
@@ -56,7 +56,7 @@ class Corral(NamedTuple):
 
     @classmethod
     def empty(cls, bags: int, instances: int, dimension: int) -> Corral:
-        """Return a corral without bases and columns. At most `dimension` columns can be linearly independent."""
+        """Return a corral without base instances and columns, with space for `dimension` independent columns."""
         n = dimension
         return cls(
             np.full(bags, -1, dtype=np.intp),
@@ -104,10 +104,10 @@ def axpy(a: Vector, factor: float, b: Vector, n: int) -> None:
 
 @njit_inner
 def add_column(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: float) -> bool:
-    """Add the column of an instance; return False, with the face unchanged, if it depends on the others.
+    """Add the column of an instance to the face; return False if it depends linearly on the other columns.
 
-    It also returns False if the arrays are full. `table` has one row of coordinates per instance, of which the first n
-    are used.
+    The face is then unchanged. Also returns False if the arrays are full. `table` has one row of coordinates per
+    instance, of which the first n are used.
     """
     p = f.used[0]
     if p == f.weight.size:
@@ -169,9 +169,9 @@ def remove_column(f: Corral, n: int, j: int) -> None:
 
 @njit_inner
 def change_base(f: Corral, n: int, bag: int, bag_weight: float) -> None:
-    """Make the instance of the bag's first column its base, and express its other columns by the new base.
+    """Make the instance of the bag's first column the base of the bag, and express the other columns by the new base.
 
-    Called when the old base has lost its weight. `bag_weight` is the weight d_r of this one bag.
+    Called when the weight of the old base has become 0. `bag_weight` is the weight d_r of this one bag.
     """
     p = f.used[0]
     first = 0
@@ -199,9 +199,9 @@ def update_projection(f: Corral, n: int) -> None:
 def minimise_on_face(f: Corral, n: int, bag_weights: Vector, z: Vector, bag_sums: Vector, bag_changes: Vector) -> None:
     """Set the weights to those of the minimum-norm point of the face's affine hull.
 
-    Whenever a weight would become negative, its column is removed first (or the base changes), and the search continues
-    on the smaller face. The point w is not updated (see `update_point`). `z` and, per bag, `bag_sums` and `bag_changes`
-    are workspace. The last two must be 0, and are 0 again afterwards.
+    If a weight would become negative on the way, its column is removed (if it is the weight of a base, the bag's base
+    changes), and the search continues on the smaller face. The point w is not updated (see `update_point`). `z` and,
+    per bag, `bag_sums` and `bag_changes` are workspace. The last two must be 0, and are 0 again afterwards.
     """
     while f.used[0]:
         p = f.used[0]
@@ -236,7 +236,7 @@ def minimise_on_face(f: Corral, n: int, bag_weights: Vector, z: Vector, bag_sums
 
 @njit_inner
 def update_point(f: Corral, n: int) -> None:
-    """Compute the point  w = s - Q'g  in place: the point nearest to 0 of the affine hull of the face."""
+    """Compute the point  w = s - Q'g  in place: the point of the affine hull of the face that is nearest to 0."""
     for k in range(n):
         f.w[k] = f.s[k]
     for i in range(f.used[0]):

@@ -2,13 +2,13 @@
 
     max  sum_i w_i max_{x in B_i} u(x)   over  ||u|| <= radius
 
-1. Start: one instance x_i (witness) of each bag with positive weight (I+), at which a good single pattern is largest
-   (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the oracle
-   declares are used instead.
+1. Start: one instance x_i (the witness) of each bag i with positive weight (I+), at which a good single pattern is
+   largest (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the
+   oracle declares are used instead.
 2. Convex step: with these maxima fixed at their witnesses, the optimum is  u = radius v / ||v||  for the minimum-norm
    point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with an upper and a lower bound).
-3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by no more
-   than a fraction RELATIVE_DECREASE of it, the witnesses were visited before, MAX_STEPS steps are made, or the time is
+3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by at most
+   the fraction RELATIVE_DECREASE, the witnesses were visited before, MAX_STEPS steps are made, or the time is
    up.
 
 Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a dictionary, the coefficients of u are
@@ -31,7 +31,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
-from milopt.solvers.native.edge_program import EdgeProgram, edge_program
+from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.hilbert_ball.coordinates import DictionaryCoordinates, GrowingCoordinates
 from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNormPoint, MinimumNormSolver
 from milopt.solvers.native.hilbert_ball.pattern_maxima import PatternMaxima
@@ -43,16 +43,16 @@ MAX_RELATIVE_GAP = 1e-8
 """Largest difference of the bounds, relative to the upper bound, of an accepted convex step."""
 MAX_ALL_PATTERNS = 3000
 """Number of instances up to which each one is a candidate start, if there is no dictionary."""
-SAMPLED_PATTERNS = 1000
+SAMPLED_PATTERN_COUNT = 1000
 """Number of evenly spaced instances that are candidate starts if there are more than MAX_ALL_PATTERNS.
 
-They are not used if the oracle declares starts or there is a dictionary.
+The sample is not used if the oracle declares starts or there is a dictionary.
 """
 
 
 def hilbert_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> HilbertBallPricing | None:
     """Return the pricing of an oracle over a ball of a kernel's space, or None if the program has another structure."""
-    program = edge_program(oracle, bags, Norm)
+    program = recognise_edge_program(oracle, bags, Norm)
     return None if program is None else HilbertBallPricing(oracle, program, options)
 
 
@@ -67,7 +67,7 @@ class CCPRun:
     witness_weights: Vector
     """Weight w_i of the bag of each witness."""
     trace: tuple[float, ...]
-    """f_1, edge_1, f_2, edge_2, ... for a ball of radius 1: optimum of each convex step, and edge of its u."""
+    """f_1, edge_1, f_2, edge_2, ...: optimum of each convex step, and edge of its u, for a ball of radius 1."""
 
 
 class HilbertBallPricing(Pricing):
@@ -86,15 +86,15 @@ class HilbertBallPricing(Pricing):
             self.space = GrowingCoordinates(function, bags)
             count = int(bags.offsets[-1])
             if count <= MAX_ALL_PATTERNS or oracle.starts is None:
-                patterns = np.linspace(0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERNS).astype(
-                    np.intp
-                )
+                patterns = np.linspace(
+                    0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERN_COUNT
+                ).astype(np.intp)
                 self._pattern_maxima = PatternMaxima.from_patterns(function.kernel, bags, bags.instances[patterns])
         self._solver = MinimumNormSolver(self.space, bags.offsets)
         self._fallback_pricing: Pricing | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the result of each run, best first, with a proved bound if no bag weight is positive.
+        """Return the result of each run, best first, with a bound on the optimum if no bag weight is positive.
 
         If a run fails, the columns and the bound of the fallback solver are included.
         """
@@ -119,9 +119,9 @@ class HilbertBallPricing(Pricing):
             if clock.is_over():
                 break
         if has_failed:
-            # The fallback chooses its own starts, so the columns found so far are kept.
+            # The fallback chooses starts by itself, so the columns found so far are returned too.
             self.fallbacks += 1
-            fallback = price_or_report(self._fallback, prices, starts, clock)
+            fallback = price_or_report(self._get_or_build_fallback, prices, starts, clock)
             failure, bound = "" if columns else fallback.failure, fallback.bound
             columns += fallback.columns
         return PricingResult(tuple(sorted(columns, key=lambda column: -program.sign * column.value)), bound, failure)
@@ -138,7 +138,7 @@ class HilbertBallPricing(Pricing):
         edge, trace = -np.inf, []
         while True:
             seen.add(witnesses.tobytes())
-            point = self._minimum_norm_point(witnesses, witness_weights, bag_weights)
+            point = self._solve_convex_step(witnesses, witness_weights, bag_weights)
             if point is None:
                 return None
             new_witnesses, maxima = self._solver.maxima(positive, point.w)
@@ -150,7 +150,7 @@ class HilbertBallPricing(Pricing):
             witnesses = new_witnesses
 
     def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
-        """Return at most `count` starting points, each with one witness per bag of positive weight; best first."""
+        """Return at most `count` starting points, best first: one witness per bag of positive weight."""
         if self._pattern_maxima is not None:
             return self._pattern_maxima.starts(weights, count)
         assert self._oracle.starts is not None
@@ -158,10 +158,10 @@ class HilbertBallPricing(Pricing):
         start_values = islice(self._oracle.starts(prices), count)
         return [bags.argmax(values)[positive] for values in start_values]
 
-    def _minimum_norm_point(
+    def _solve_convex_step(
         self, witnesses: Index, witness_weights: Vector, bag_weights: Vector
     ) -> MinimumNormPoint | None:
-        """Solve a convex step from the last face, and from no face if its bounds do not meet; None if both fail."""
+        """Solve a convex step from the last face, and without a face if the bounds do not meet; None if both fail."""
         for _ in range(2):
             point = self._solver.solve(witnesses, witness_weights, bag_weights)
             if point.gap <= MAX_RELATIVE_GAP * point.upper or not point.w.any():
@@ -207,7 +207,7 @@ class HilbertBallPricing(Pricing):
         gap = error / (1.0 + radius * point.upper)
         return Certificate(violation / (1.0 + radius), 0.0, gap, violation, -radius * point.upper, error)
 
-    def _fallback(self) -> Pricing:
+    def _get_or_build_fallback(self) -> Pricing:
         """Return the pricing by Clarabel, built on first use."""
         if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing

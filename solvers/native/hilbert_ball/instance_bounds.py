@@ -22,7 +22,7 @@ ROUNDING_FRACTION = 1e-14
 
 
 class InstanceBounds(NamedTuple):
-    """Upper bounds on <x, w> for each instance, and the current direction."""
+    """Upper bounds on <x, w> for each instance x, and the current direction w."""
 
     upper: Vector
     """For each instance, <x, w> at its last evaluation minus ||x|| times the distance moved until then.
@@ -32,7 +32,7 @@ class InstanceBounds(NamedTuple):
     length: Vector
     """Upper bound on ||x|| for each instance."""
     last_best: Index
-    """Instance of each bag with the largest <x, w> at the last search; the first instance before any search."""
+    """Instance of each bag with the largest <x, w> at the last search, or its first instance before any search."""
     direction: Vector
     """Current direction w."""
     distance: Vector
@@ -66,9 +66,9 @@ def set_direction(b: InstanceBounds, w: Vector, n: int) -> None:
 
 @njit_inner
 def largest_in_bag(b: InstanceBounds, table: Matrix, n: int, offsets: Index, bag: int, w: Vector) -> tuple[int, float]:
-    """Return the first instance of a bag with the largest <x, w>, and that value. Call `set_direction` with w first.
+    """Return (x, <x, w>) for the first instance x of a bag with the largest <x, w>.
 
-    `table` has one row of coordinates per instance, of which the first n are used.
+    Call `set_direction` with w first. `table` has one row of coordinates per instance, of which the first n are used.
     """
     distance, slack = b.distance[0], ROUNDING_FRACTION * np.sqrt(dot(w, w, n))
     best = b.last_best[bag]
@@ -87,7 +87,7 @@ def largest_in_bag(b: InstanceBounds, table: Matrix, n: int, offsets: Index, bag
 def bag_maxima(
     b: InstanceBounds, table: Matrix, n: int, offsets: Index, bags: Index, w: Vector
 ) -> tuple[Index, Vector]:
-    """Change the direction to w; return, for each of these bags, the first instance with the largest <x, w>, and it."""
+    """Change the direction to w; return (instances, values): the first maximiser of <x, w> in each bag, and <x, w>."""
     set_direction(b, w, n)
     best, value_of_best = np.zeros(bags.size, dtype=np.intp), np.zeros(bags.size)
     for i in range(bags.size):

@@ -1,9 +1,10 @@
 """The minimum-norm point of  c - sum_r d_r conv{x : x in B_r},  by Wolfe's algorithm with a separate hull per bag.
 
-Wolfe's algorithm moves to the minimum-norm point of the current face, removes vertices whose weight would become
-negative, and adds the vertex that minimises the inner product with the point. Here a face is a product of one face per
-bag, and the vertex of a bag is its argmax of <x, w>, so that one pass over the instances gives one candidate per bag.
-Any weights nu bound the minimum:
+Bag r has the instances B_r and the weight d_r >= 0. Wolfe's algorithm moves to the minimum-norm point of the current
+face, removes vertices whose weight would become negative, and adds the vertex that minimises the inner product with the
+point. Here a face is a product of one face per bag, and the vertex of a bag is the instance x with the largest <x, w>,
+so that one pass over the instances gives one candidate per bag. Any weights nu >= 0 that sum to d_r in each bag bound
+the minimum:
 
     (<c, w> - sum_r d_r max_{x in B_r} <x, w>) / ||w||  <=  min-norm  <=  ||w||,    w = c - sum_r sum_x nu_rx x
 
@@ -21,12 +22,12 @@ from milopt.arrays import Index, Vector
 from milopt.solvers.native.hilbert_ball.coordinates import InstanceCoordinates
 from milopt.solvers.native.hilbert_ball.corral import Corral
 from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, bag_maxima
-from milopt.solvers.native.hilbert_ball.minimum_norm_search import NEEDS_COORDINATES, SOLVED, search
+from milopt.solvers.native.hilbert_ball.minimum_norm_search import NEEDS_COORDINATES, SOLVED, search_minimum_norm_point
 
-TOLERANCE = 1e-9
-"""Difference of the bounds, relative to the upper bound, at which the search stops."""
+GAP_TOLERANCE = 1e-9
+"""Difference of the bounds on the minimum norm, relative to the upper bound, at which the search stops."""
 ZERO_TOLERANCE = 1e-12
-"""A point counts as 0 if its norm is at most this fraction of the size of the terms that it is the sum of."""
+"""A point counts as 0 if its norm is at most this fraction of the largest instance norm times the sum of weights."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class MinimumNormSolver:
         self.restart()
 
     def restart(self) -> None:
-        """Discard the face and the bounds on <x, w>, so that the next search starts from no face."""
+        """Discard the face and the bounds on <x, w>, so that the next search starts without a face."""
         dimension = self.coordinates.table.shape[1]
         self._face = Corral.empty(self._offsets.size - 1, int(self._offsets[-1]), dimension)
         self._bounds = InstanceBounds.empty(self.coordinates.lengths, self._offsets, dimension)
@@ -72,7 +73,8 @@ class MinimumNormSolver:
     def _discard_unused_coordinates(self, witnesses: Index) -> None:
         """Rebuild the coordinates if there are many more than the witnesses and the instances on the face need.
 
-        The weights on the face are kept as shares, from which the next search rebuilds it.
+        The weights on the face are stored as fractions of the bag weights, from which the next search rebuilds the
+        face.
         """
         f, space = self._face, self.coordinates
         p = int(f.used[0])
@@ -85,7 +87,7 @@ class MinimumNormSolver:
         self._face.share[:] = f.share
         self._face.share[columns] = f.weight[:p] / f.last_bag_weight[f.bag[:p]]
         space.reset()
-        space.add_instances(used)
+        space.make_exact(used)
 
     def solve(self, witnesses: Index, witness_weights: Vector, bag_weights: Vector) -> MinimumNormPoint:
         """Compute the minimum-norm point of  c - sum_r d_r conv(B_r),  starting from the face of the previous call.
@@ -105,7 +107,7 @@ class MinimumNormSolver:
         """
         space = self.coordinates
         self._discard_unused_coordinates(witnesses)
-        space.add_instances(witnesses)
+        space.make_exact(witnesses)
         scale = float(space.lengths.max(initial=0.0)) * (
             float(np.abs(witness_weights).sum()) + float(bag_weights.sum())
         )
@@ -117,7 +119,7 @@ class MinimumNormSolver:
                 self._bounds = self._bounds.widen(space.table.shape[1])
             c = witness_weights @ space.table[witnesses]
             f, n = self._face, space.rank
-            result = search(
+            result = search_minimum_norm_point(
                 f,
                 self._bounds,
                 space.table,
@@ -127,13 +129,13 @@ class MinimumNormSolver:
                 c,
                 space.is_exact,
                 self._requested,
-                TOLERANCE,
+                GAP_TOLERANCE,
                 zero,
             )
             n_entered += result.n_entered
             if result.end != NEEDS_COORDINATES:
                 break
-            space.add_instances(self._requested[: int(np.argmin(self._requested))])
+            space.make_exact(self._requested[: int(np.argmin(self._requested))])
         upper = float(np.sqrt(result.squared))
         if result.end == SOLVED and result.squared <= zero:
             return MinimumNormPoint(np.zeros(n), upper, 0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0), n_entered)
@@ -143,12 +145,12 @@ class MinimumNormSolver:
         )
 
     def maxima(self, bags: Index, w: Vector) -> tuple[Index, Vector]:
-        """Return, for each of these bags, the first instance with the largest <x, w>, and that value."""
+        """Return (instances, values): the first instance with the largest <x, w> in each bag, and this value."""
         place, top = bag_maxima(self._bounds, self.coordinates.table, w.size, self._offsets, bags, w)
         return place, top
 
     def _instance_weights(self, bag_weights: Vector) -> tuple[Index, Vector]:
-        """Return the instances with positive weight on the current face, base instances included, and their weights."""
+        """Return (instances, weights): the instances with positive weight on the face, and their weights."""
         f = self._face
         p = int(f.used[0])
         bags = np.flatnonzero(bag_weights > 0)

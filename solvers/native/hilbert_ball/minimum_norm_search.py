@@ -23,18 +23,18 @@ from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, l
 SOLVED = 0
 """Result: the bounds have met, or the point is 0."""
 NEEDS_COORDINATES = 1
-"""Result: some instances need exact coordinates before they can be added."""
+"""Result: some instances need exact coordinates before they can be added to the face."""
 STALLED = 2
 """Result: the bounds have not met, but no instance can be added or MAX_ROUNDS rounds were made."""
 
 REPRICING_FRACTION = 0.05
-"""A round ends, and all bags are searched again, if the best gain falls to this fraction of its largest gain."""
+"""A round ends, and all bags are searched again, if the best gain falls to this fraction of the round's largest."""
 MAX_ROUNDS = 1000
 """Maximum number of rounds. Each searches all bags for candidates and adds the best of them."""
 
 
 class NormSearchResult(NamedTuple):
-    """Result of a search; w, c, d_r and B_r are those of `minimum_norm`."""
+    """Result of a search (symbols as in `minimum_norm`)."""
 
     end: int
     """SOLVED, NEEDS_COORDINATES or STALLED."""
@@ -51,7 +51,7 @@ class NormSearchResult(NamedTuple):
 
 
 @njit
-def search(
+def search_minimum_norm_point(
     f: Corral,
     bounds: InstanceBounds,
     table: Matrix,
@@ -116,10 +116,10 @@ def _start_from_face(
     is_exact: Mask,
     requested: Index,
 ) -> bool:
-    """Rescale the face to these bag weights and this c, in place.
+    """Adapt the face to new bag weights and a new c, in place; return True if this was possible.
 
-    Bags without a base get one, and bags whose weight is positive again get their former columns. Returns False if some
-    instances need exact coordinates first; they are written to `requested`, followed by -1.
+    Bags without a base instance get one, and bags whose weight is positive again get their former columns. If some
+    instances need exact coordinates first, they are written to `requested`, followed by -1, and the result is False.
     """
     count = 0
     set_direction(bounds, c, n)
@@ -162,9 +162,9 @@ def _start_from_face(
 
 @njit_inner
 def _set_point_from_weights(f: Corral, table: Matrix, n: int, bag_weights: Vector, c: Vector, bag_sums: Vector) -> None:
-    """Compute w from the weights, after clipping them to be >= 0 and to sum to at most the bag weight.
+    """Clip the weights to be >= 0 and to sum to at most the bag weight in each bag, and compute w from them.
 
-    The base of each bag gets the rest of the bag weight. `bag_sums` is workspace: 0 before and after the call.
+    The base instance of each bag gets the rest of the bag weight. `bag_sums` is workspace: 0 before and after the call.
     """
     for k in range(n):
         f.w[k] = c[k]
@@ -191,7 +191,7 @@ def _request_coordinates(
     """Write candidates with a large gain but inexact coordinates to `requested`; return True if there are any.
 
     `candidate` has one instance per bag; its gain is the bag weight times `candidate_value` - `base_value`. Candidates
-    with inexact coordinates are set to -1, because a projection must not be added.
+    with inexact coordinates are set to -1 in `candidate`, because a projection must not be added to the face.
     """
     largest_gain = 0.0
     for r in range(bag_weights.size):
@@ -203,7 +203,7 @@ def _request_coordinates(
             if bag_weights[r] * (candidate_value[r] - base_value[r]) > max(min_gain, REPRICING_FRACTION * largest_gain):
                 requested[count] = candidate[r]
                 count += 1
-            # Its coordinates are only a projection: do not add it yet.
+            # The candidate's coordinates are only a projection onto the span: do not add the candidate yet.
             candidate[r] = -1
     requested[count] = -1
     return count > 0

@@ -1,4 +1,4 @@
-"""Largest value, in each bag, of single patterns  u = +-K(z, .) / ||K(z, .)||.
+"""Largest values of single patterns  u = +-K(z, .) / ||K(z, .)||  in each bag.
 
 A pattern belongs to a point z: a point of the dictionary, or an instance if there is no dictionary. The instances at
 which the best patterns attain their largest values are the starting points of `hilbert_ball`.
@@ -50,12 +50,13 @@ class PatternMaxima:
         """Write the maxima, not yet normalised, of some bags and some patterns.
 
         The rows of `values` are the instances of `bags`, its columns the patterns from number `first` on. `offsets` has
-        the first instance of each of these bags, and the end of the last one.
+        the first instance of each of these bags, and, as last entry, the end of the last
+        bag.
         """
         count, half = values.shape[1], self.largest.shape[1] // 2
         for sign, start in ((1.0, first), (-1.0, half + first)):
             part = slice(start, start + count)
-            _update_maxima(sign * values, offsets, self.largest[bags, part], self.witness[bags, part])
+            _write_bag_maxima(sign * values, offsets, self.largest[bags, part], self.witness[bags, part])
 
     def normalise(self, kernel: Kernel, patterns: Points) -> None:
         """Divide the maxima by the norms of K(z, .), so that all patterns have norm 1. Zero patterns stay 0."""
@@ -65,8 +66,8 @@ class PatternMaxima:
     def starts(self, weights: Vector, count: int) -> list[Index]:
         """Return at most `count` starting points: the witnesses of the best patterns in the bags of positive weight.
 
-        A witness is the instance at which a pattern is largest in a bag. Patterns with equal witnesses count once. Best
-        means the largest edge: the sum of the maxima in all bags, multiplied by `weights`.
+        The witness is the instance of a bag at which a pattern is largest. Patterns with equal witnesses count once.
+        The best patterns are those with the largest edge, the sum of the bag maxima times `weights`.
         """
         edges = weights @ self.largest
         positive = np.flatnonzero(weights > 0)
@@ -82,7 +83,7 @@ class PatternMaxima:
 
 
 @njit
-def _update_maxima(values: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+def _write_bag_maxima(values: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
     """Write the largest value of each bag and column to `largest`, and its first instance to `witness`.
 
     The rows of bag i in `values` are offsets[i] to offsets[i + 1] - 1, minus offsets[0].

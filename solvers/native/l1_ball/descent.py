@@ -3,9 +3,10 @@
     min  phi(a) = sum_{I-} d_i max_x k_x'a - sum_{I+} d_i max_x k_x'a   over ||a||_1 <= 1
 
 Bags with a positive weight form I+, bags with a negative weight form I-, and d_i is the absolute weight of bag i. The
-vector k_x = (K[z, x])_z has the similarities of instance x to the atoms z. A step fixes each bag of I+ at its witness,
-the instance with the largest k_x'a, and solves the remaining convex program as a game with value f_t. The values
-decrease:  phi_0 >= f_1 >= phi_1 >= f_2 ...  Compiled by numba; one call is a whole descent.
+vector k_x = (K[z, x])_z has the similarities of instance x to the atoms z, and e_z is the unit vector of atom z. A step
+fixes each bag of I+ at its witness, the instance with the largest k_x'a, and solves the remaining convex program as a
+game with value f_t. The values decrease:  phi_0 >= f_1 >= phi_1 >= f_2 ...  Compiled by numba; one call is a whole
+descent.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.jit import njit
 from milopt.solvers.native.l1_ball.game import CLOSED, solve_game
-from milopt.solvers.native.l1_ball.similarities import Similarities, add_scaled_row, clear_full_row_cache, update_maxima
+from milopt.solvers.native.l1_ball.similarities import (
+    Similarities,
+    add_scaled_row,
+    clear_full_row_cache,
+    update_bag_maxima,
+)
 from milopt.solvers.native.l1_ball.small_game import (
     SmallGame,
-    clear,
-    drop_idle,
-    rebuild,
+    drop_idle_strategies,
+    rebuild_tableau,
+    reset_game,
     set_linear_term,
     set_weights,
     update_idle_counts,
@@ -34,17 +40,17 @@ class Descent(NamedTuple):
     """Result of a descent (symbols as in the module docstring)."""
 
     end: int
-    """CLOSED, or the result (OPEN or FAILED, see `game`) of the game whose bounds did not meet."""
+    """CLOSED if the bounds of all games met, else the result (OPEN or FAILED, see `game`) of the last game."""
     a: Vector
     """Best coefficients of all steps and of the start, of 1-norm 1 or 0."""
     bag_maxima: Vector
-    """Maximum of k_x'a in each bag."""
+    """Maximum of k_x'a in each bag, for these coefficients."""
     phi: float
-    """Objective phi(a)."""
+    """Objective phi(a) of these coefficients."""
     upper: float
-    """Upper bound on the value of the last game."""
+    """Upper bound on the optimal value of the last game."""
     lower: float
-    """Lower bound on the value of the last game."""
+    """Lower bound on the optimal value of the last game."""
     trace: Vector
     """Values phi_0, f_1, phi_1, ... of the descent."""
 
@@ -53,9 +59,9 @@ class Descent(NamedTuple):
 def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: int, max_idle_games: int) -> Descent:
     """Run a descent from e_z, or from -e_(z - k) if z >= k, with at most `max_steps` steps; k is the number of atoms.
 
-    It ends at a fixed point, after a step with a relative decrease of at most RELATIVE_DECREASE, or if the bounds of a
-    game do not meet. The game `g` is updated in place. Bags with a positive weight form I+, bags with a negative weight
-    form I-. Selections and atoms that were unused for more than `max_idle_games` games are removed first.
+    The descent ends at a fixed point, after a step that decreases phi by at most the fraction RELATIVE_DECREASE, or if
+    the bounds of a game do not meet. The game `g` is updated in place. Its selections and atoms that were unused in
+    more than `max_idle_games` solved games are removed first.
     """
     m, k = weights.size, s.K.shape[0]
     positive, negative, d = np.flatnonzero(weights > 0.0), np.flatnonzero(weights < 0.0), np.maximum(-weights, 0.0)
@@ -67,11 +73,11 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         phi -= weights[i] * bag_maxima[i]
     trace[0] = last_value = phi
     if g.tableau.size[0] == 0:
-        clear(g, witnesses)
+        reset_game(g, witnesses)
     clear_full_row_cache(s)
-    drop_idle(g, max_idle_games)
+    drop_idle_strategies(g, max_idle_games)
     set_weights(g, s, d)
-    rebuild(g)
+    rebuild_tableau(g)
     end, upper, lower, count = CLOSED, 0.0, -np.inf, 0
     old_witnesses = witnesses.copy()
     while count < max_steps:
@@ -84,7 +90,7 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         if end != CLOSED:
             break
         old_witnesses[:] = witnesses
-        update_maxima(s, a, positive, witnesses, bag_maxima)
+        update_bag_maxima(s, a, positive, witnesses, bag_maxima)
         value = upper
         for j in range(k):
             value += c[j] * a[j]
@@ -101,5 +107,5 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         if has_same_witnesses or last_value - value <= RELATIVE_DECREASE * abs(value):
             break
         last_value = value
-    update_maxima(s, best, np.arange(m), witnesses, bag_maxima)
+    update_bag_maxima(s, best, np.arange(m), witnesses, bag_maxima)
     return Descent(end, best, bag_maxima, phi, upper, lower, trace[: 2 * count + 1])

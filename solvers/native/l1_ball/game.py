@@ -2,16 +2,16 @@
 
     min  F(a) = sum_{i in I-} d_i max_{x in B_i} k_x'a - c'a   over ||a||_1 <= 1
 
-I- are the bags with negative weight -d_i. The vector k_x = (K[z, x])_z has the similarities of instance x to the atoms,
-and u(x) = k_x'a. One player selects an instance of each bag of I-, the other plays a signed atom +-e_z or 0. A small
-game with few selections and few atoms (`small_game`) is solved and extended by each player's best response to its
-solution:
+I- are the bags with negative weight -d_i. The vector k_x = (K[z, x])_z has the similarities of instance x to the atoms
+z of the dictionary, e_z is the unit vector of atom z, c is the linear term of the convex step, and u(x) = k_x'a. One
+player selects an instance of each bag of I-, the other plays a signed atom +-e_z or 0. A small game with few selections
+and few atoms (`small_game`) is solved, and extended by each player's best response to its solution:
 
     the atoms with the largest |w_z|, where w is the mean of the selections, weighted by their multipliers, minus c
     for each group G of bags whose t_G (its value in the small game) is too small, the instances of the largest u(x)
 
-until the bounds meet. Both bounds are computed at normalised points: F(a) from above, -||w||_inf from below. A round
-costs one simplex solve of the small game and one pass over the instances of I-. Compiled by numba.
+This is repeated until the bounds on the minimum meet: F(a) at an a of 1-norm 1 (or 0) from above, and -||w||_inf from
+below. A round costs one simplex solve of the small game and one pass over the instances of I-. Compiled by numba.
 """
 
 from __future__ import annotations
@@ -20,28 +20,31 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.jit import njit_inner
-from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, reset_counts, resume
+from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, prepare_after_append, reset_counts
 from milopt.solvers.native.dense_simplex.tableau import ROWS, primal_values, row_multipliers
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_maxima
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
 from milopt.solvers.native.l1_ball.small_game import (
-    SCALE_FACTOR,
+    LARGEST_SCALED_ENTRY,
     SmallGame,
     add_atom,
     add_selection,
-    drop_idle,
-    rebuild,
+    drop_idle_strategies,
+    rebuild_tableau,
     update_idle_counts,
 )
 
 CLOSED, OPEN, FAILED = range(3)
-"""Results of a game: the bounds have met; no further response was found; space or accuracy was insufficient."""
-GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
-"""Difference of the bounds, relative to the largest payoff: target, and largest value accepted if no progress is made.
+"""Results of a game.
+
+CLOSED: the bounds have met. OPEN: the bounds have not met, but no better response was found or MAX_ROUNDS rounds were
+made. FAILED: space or accuracy was insufficient.
 """
-ZERO_NORM = 1e-12
-"""1-norm up to which a point counts as 0."""
+GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
+"""Difference of the bounds, relative to the largest |w_z|: target, and largest one accepted without progress."""
+ZERO_NORM_TOLERANCE = 1e-12
+"""Largest 1-norm at which a point counts as 0."""
 MIN_GAIN_FRACTION, MAX_EXTRA_ATOMS = 0.3, 3
-"""Atoms with more than this fraction of the best atom's gain are added with it, up to this number."""
+"""With the best atom, at most MAX_EXTRA_ATOMS others are added, whose gain exceeds this fraction of the best gain."""
 MAX_ROUNDS = 1000
 """Maximum number of extensions by selections."""
 MAX_PIVOTS = 5000
@@ -62,7 +65,7 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
     a[:] = 0.0
     point, w, group_values = np.zeros(k), np.zeros(k), np.zeros(g.groups[0])
     bag_maxima = np.zeros(d.size)
-    tolerance = GAP_TOLERANCE * SCALE_FACTOR / g.scale[1]
+    tolerance = GAP_TOLERANCE * LARGEST_SCALED_ENTRY / g.scale[1]
     for group in range(g.groups[0]):
         _ensure_selection(g, s, d, group)
     reset_counts(t)
@@ -77,9 +80,9 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
                 break
             if not _add_atoms(g, w, price, best):
                 return FAILED, upper, lower
-            resume(t)
+            prepare_after_append(t)
         _extract_point(g, point, group_values)
-        update_maxima(s, point, bags, g.last_witnesses, bag_maxima)
+        update_bag_maxima(s, point, bags, g.last_witnesses, bag_maxima)
         value = 0.0
         for z in range(k):
             value -= g.c[z] * point[z]
@@ -94,8 +97,8 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
         is_rebuilt = t.size[ROWS] + group_values.size > g.idle_selections.size
         if is_rebuilt:
             update_idle_counts(g)
-            drop_idle(g, 0)
-            rebuild(g)
+            drop_idle_strategies(g, 0)
+            rebuild_tableau(g)
         added = False
         for group in range(group_values.size):
             if group_values[group] < -0.01 * tolerance:
@@ -107,13 +110,13 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
         if is_rebuilt:
             reset_counts(t)
         else:
-            resume(t)
+            prepare_after_append(t)
     return (CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else OPEN), upper, lower
 
 
 @njit_inner
 def _ensure_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> None:
-    """Add the last witnesses as a selection to a group without one, because its value t_G would be unbounded below."""
+    """Add the last witnesses as a selection of this group if it has none, because t_G would be unbounded below."""
     for selection in range(g.tableau.size[ROWS] - 1):
         if g.group[selection] == group:
             return
@@ -124,7 +127,7 @@ def _ensure_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> N
 def _add_atoms(g: SmallGame, w: Vector, price: float, best: int) -> bool:
     """Add the best response and further signed atoms with a large gain; return False if there is no space.
 
-    The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the ball.
+    The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the row  1'x <= 1.
     """
     if not add_atom(g, best):
         return False
@@ -151,7 +154,8 @@ def _is_in_game(g: SmallGame, atom: int) -> bool:
 def _best_response(g: SmallGame, w: Vector) -> tuple[float, int]:
     """Write to `w` the mean of the selections, weighted by their multipliers, minus c.
 
-    Returns the multiplier of the ball 1'x <= 1, and the signed atom with the largest |w_z| (z for e_z, ~z for -e_z).
+    Returns (price, atom): the multiplier of the row  1'x <= 1,  and the signed atom with the largest |w_z| (z for e_z,
+    ~z for -e_z).
     """
     z = row_multipliers(g.tableau)
     total = np.zeros(g.groups[0])
@@ -173,7 +177,7 @@ def _best_response(g: SmallGame, w: Vector) -> tuple[float, int]:
 
 @njit_inner
 def _extract_point(g: SmallGame, a: Vector, group_values: Vector) -> None:
-    """Write the tableau's point, scaled to 1-norm 1 (or 0), to `a`, and its t_G, scaled alike, to `group_values`."""
+    """Write the tableau's point a, scaled to 1-norm 1 (or 0), and its values t_G, times the same factor, in place."""
     x, n = primal_values(g.tableau), g.groups[0]
     a[:] = 0.0
     for j in range(x.size - n):
@@ -185,7 +189,7 @@ def _extract_point(g: SmallGame, a: Vector, group_values: Vector) -> None:
     norm = 0.0
     for z in range(a.size):
         norm += abs(a[z])
-    factor = 1.0 / norm if norm > ZERO_NORM else 0.0
+    factor = 1.0 / norm if norm > ZERO_NORM_TOLERANCE else 0.0
     for z in range(a.size):
         a[z] *= factor
     for group in range(n):

@@ -21,30 +21,30 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
-from milopt.solvers.native.edge_program import EdgeProgram, edge_program
+from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.l1_ball.descent import Descent, descend
 from milopt.solvers.native.l1_ball.game import CLOSED
-from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, shared_similarities
+from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, get_shared_similarities
 from milopt.solvers.native.l1_ball.small_game import SmallGame, empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, PricedColumn, Pricing, PricingResult, price_or_report
 
 MAX_IDLE_GAMES = 1
-"""Selections and atoms that were unused for more than this number of games are removed."""
+"""Selections and atoms of a game that were unused in more than this number of solved games are removed."""
 
 
 def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
     """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
-    program = edge_program(oracle, bags, Norm1)
+    program = recognise_edge_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
-    shared = shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
+    shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
     return L1BallPricing(oracle, program, options, shared, NativeDescentSolver(shared.similarities))
 
 
 class DescentSolver(Protocol):
-    """Solver that runs descents over the same similarities, each warm-started from the last."""
+    """Solver that runs descents over the same similarities, each warm-started from the previous descent."""
 
     solver: str
 
@@ -58,7 +58,7 @@ class DescentSolver(Protocol):
 
 
 class NativeDescentSolver:
-    """Solver of descents whose convex steps are milopt's own matrix games (`game`)."""
+    """Solver of descents (`descent`) that solves their convex steps by milopt's own matrix games (`game`)."""
 
     solver = "native"
 
@@ -96,7 +96,7 @@ class L1BallPricing(Pricing):
         self._fallback_pricing: Pricing | None = None
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the result of each descent, best first, with a proved bound if no bag weight is positive.
+        """Return the result of each descent, best first, with a bound on the optimum if no bag weight is positive.
 
         If a descent fails, the result of the fallback solver is returned instead.
         """
@@ -107,7 +107,7 @@ class L1BallPricing(Pricing):
             descent = self._descend(weights, z)
             if descent is None:
                 self.fallbacks += 1
-                return price_or_report(self._fallback, prices, starts, clock)
+                return price_or_report(self._get_or_build_fallback, prices, starts, clock)
             columns.append(self._priced_column(descent, weights))
             bounds.append(descent.lower)
             if clock.is_over():
@@ -120,8 +120,8 @@ class L1BallPricing(Pricing):
     def _starting_atoms(self, weights: Vector, count: int) -> list[int]:
         """Return at most `count` signed atoms with the largest edges, numbered as in `Similarities`.
 
-        Atoms with the same witnesses in all bags of positive weight give equal descents, so only the best of them
-        counts.
+        Atoms with the same witnesses in all bags of positive weight give equal descents, so only the one with the
+        largest edge is returned.
         """
         edges = weights @ self._similarities.largest
         if count == 1:
@@ -135,7 +135,7 @@ class L1BallPricing(Pricing):
         return list(best.values())
 
     def _descend(self, weights: Vector, z: int) -> Descent | None:
-        """Run a descent from the state of the last one, and again after a restart if it fails; None if both fail.
+        """Run a warm-started descent, and run it again after a restart if it fails; return None if both fail.
 
         A descent fails if the bounds of a game do not meet or the certificate does not hold at the tolerance.
         """
@@ -166,7 +166,7 @@ class L1BallPricing(Pricing):
             steps=len(descent.trace) // 2,
         )
 
-    def _fallback(self) -> Pricing:
+    def _get_or_build_fallback(self) -> Pricing:
         """Return the pricing by HiGHS, built on first use."""
         if self._fallback_pricing is None:
             from milopt.schemes.oracle_program import ProgramPricing

@@ -33,12 +33,12 @@ MAX_ROW_CACHE_BYTES = 2**24
 
 
 class Similarities(NamedTuple):
-    """The matrix K, the bag maxima of its rows, and a cache of its columns."""
+    """The matrix K, the bag maxima of its rows, and a cache of its columns k_x (symbols as in the module docstring)."""
 
     K: Matrix
     """Similarities of shape (k, N), 8 k N bytes for a dictionary of k atoms and N instances."""
     offsets: Index
-    """First instance of each bag, and the number of instances."""
+    """Index of the first instance of each bag, followed by the number of instances."""
     largest: Matrix
     """Bag maxima of shape (m, 2k): the largest K[z, x] for the atoms e_z, then the largest -K[z, x] for -e_z."""
     witness: Index
@@ -50,12 +50,12 @@ class Similarities(NamedTuple):
     n_cached: Index
     """Number of cached rows, as an array of length 1."""
     values: Vector
-    """Values u(x) = k_x'a at the instances, each from its last computation."""
+    """Value u(x) = k_x'a at each instance, from the last time that it was computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSimilarities:
-    """Similarities together with the objects they were computed from, shared while references exist."""
+    """Similarities and the objects from which they were computed; shared as long as references to them exist."""
 
     similarities: Similarities
     arguments: tuple[Kernel, Points, Bags]
@@ -64,7 +64,7 @@ class SharedSimilarities:
 _SHARED_SIMILARITIES: WeakValueDictionary[tuple[int, int, int], SharedSimilarities] = WeakValueDictionary()
 
 
-def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> SharedSimilarities:
+def get_shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> SharedSimilarities:
     """Return the similarities for these objects, computing them at most once.
 
     An oracle and its negated counterpart use the same kernel, dictionary and bags. The cache holds weak references:
@@ -74,11 +74,11 @@ def shared_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Share
     key = id(kernel), id(dictionary), id(bags)
     shared = _SHARED_SIMILARITIES.get(key)
     if shared is None:
-        shared = _SHARED_SIMILARITIES[key] = SharedSimilarities(similarities(*arguments), arguments)
+        shared = _SHARED_SIMILARITIES[key] = SharedSimilarities(compute_similarities(*arguments), arguments)
     return shared
 
 
-def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
+def compute_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities:
     """Compute the similarities of a dictionary to the instances of bags, block by block."""
     k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
     K = np.empty((k, n))
@@ -86,7 +86,7 @@ def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities
         K[:, block_instances] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
     largest, witness = np.empty((m, 2 * k)), np.empty((m, 2 * k), dtype=np.int64)
-    _compute_maxima(K, offsets, largest, witness)
+    _write_bag_maxima(K, offsets, largest, witness)
     capacity = min(n, max(64, MAX_ROW_CACHE_BYTES // (8 * k)))
     return Similarities(
         K=K,
@@ -101,7 +101,7 @@ def similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Similarities
 
 
 @njit
-def _compute_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
+def _write_bag_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) -> None:
     """Write the bag maxima of K and -K to `largest`, and the first instances that attain them to `witness`."""
     k = K.shape[0]
     for z in range(k):
@@ -119,7 +119,7 @@ def _compute_maxima(K: Matrix, offsets: Index, largest: Matrix, witness: Index) 
 
 @njit_inner
 def clear_full_row_cache(s: Similarities) -> None:
-    """Discard all cached rows k_x if the cache is full."""
+    """Discard all cached rows k_x if there is no space for another."""
     if s.n_cached[0] == s.cached_rows.shape[0]:
         s.cache_slot[:] = -1
         s.n_cached[0] = 0
@@ -145,7 +145,7 @@ def add_scaled_row(s: Similarities, x: int, factor: float, total: Vector) -> Non
 
 
 @njit_inner
-def update_maxima(s: Similarities, a: Vector, bags: Index, witnesses: Index, bag_maxima: Vector) -> None:
+def update_bag_maxima(s: Similarities, a: Vector, bags: Index, witnesses: Index, bag_maxima: Vector) -> None:
     """Write the largest u(x) = k_x'a of each of these bags to `bag_maxima`, and its first instance to `witnesses`.
 
     `bags` must be in ascending order. Entries of other bags are not changed.

@@ -1,15 +1,15 @@
 """A small matrix game as a linear program, solved by the dense simplex method and kept between solves.
 
 It is the game of `game`, restricted to a few strategies of each player. One player chooses a selection s: one instance
-s(i) of each bag i. The other plays a signed atom +-e_z of the dictionary, or 0. The bags are divided into groups G, so
-that a few selections per group represent all their combinations:
+s(i) of each bag i. The other player chooses a signed atom +-e_z of the dictionary, or 0. The bags are divided into
+groups G, so that a few selections per group represent all combinations of them:
 
     min  sum_G t_G - c'x   s.t.  t_G >= v'x  for selections s of G, v = sum_{i in G} d_i k_{s(i)},   1'x <= 1,   x >= 0
 
 x_j is the weight of the j-th signed atom in the game. d_i >= 0 is the weight of bag i, k_x = (K[z, x])_z has the
-similarities of instance x to all atoms, and c is the linear term of the game. In c'x and v'x, the entry for the atom
-e_z is that of z, and for -e_z its negative. Selections do not depend on d or c, so they are kept when d and c change.
-Compiled by numba; all functions have plain arrays as arguments.
+similarities of instance x to all atoms, and c is the linear term of the game. In c'x and v'x, the entry of c or v for
+the signed atom e_z is the one at z, and for -e_z its negative. Selections do not depend on d or c, so they are kept
+when d and c change. Compiled by numba; all functions have plain arrays as arguments.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from milopt.solvers.native.l1_ball.similarities import Index, Similarities, add_
 
 MAX_GROUPS, MAX_SELECTIONS, MAX_ATOMS = 12, 600, 500
 """Maximum numbers of groups, selections and atoms of a small game."""
-SCALE_FACTOR = 64.0
+LARGEST_SCALED_ENTRY = 64.0
 """Approximate largest entry of the scaled rows and costs.
 
 A value above 1 makes the simplex method's tolerances relatively smaller.
 """
-NOISE_LEVEL = 1e-6
-"""Payoffs below this fraction of the terms whose difference they are count as noise and are not scaled up."""
+NOISE_FRACTION = 1e-6
+"""Largest |w_z| (see `game`), relative to the terms whose difference it is, that is not scaled up as noise."""
 
 
 class SmallGame(NamedTuple):
@@ -52,8 +52,8 @@ class SmallGame(NamedTuple):
     tableau: Tableau
     """Simplex tableau.
 
-    Row 0 is 1 - 1'x >= 0 (the ball), the other rows are the selections. The first columns are t_G, divided by the
-    group's weight, the others the atoms.
+    Row 0 is  1 - 1'x >= 0,  and the other rows are the selections. The first columns are the t_G, each divided by the
+    weight of its group, and the other columns are the atoms.
     """
     groups: Index
     """Number of groups, as an array of length 1. Bag i is in group i modulo this number."""
@@ -64,7 +64,7 @@ class SmallGame(NamedTuple):
     idle_selections: Index
     """Number of games since each selection last had a positive multiplier."""
     means: Matrix
-    """One row per selection: v divided by the group's weight."""
+    """One row per selection: its v, divided by the weight of its group."""
     atoms: Index
     """Signed atom of each column: z for e_z, ~z for -e_z."""
     idle_atoms: Index
@@ -72,7 +72,7 @@ class SmallGame(NamedTuple):
     is_in_game: Index
     """Flags of the atoms in the game: e_z in the first row, -e_z in the second."""
     last_witnesses: Index
-    """Instance of each bag that was its largest one at the last evaluation."""
+    """Instance of each bag with the largest k_x'a at the last evaluated point a."""
     weight: Vector
     """Weight sum_{i in G} d_i of each group."""
     c: Vector
@@ -97,13 +97,13 @@ def empty_game(m: int, k: int, largest: float) -> SmallGame:
         last_witnesses=np.zeros(m, dtype=np.int64),
         weight=np.zeros(groups),
         c=np.zeros(k),
-        scale=np.array([SCALE_FACTOR * 2.0 ** -np.round(np.log2(largest or 1.0)), 1.0]),
+        scale=np.array([LARGEST_SCALED_ENTRY * 2.0 ** -np.round(np.log2(largest or 1.0)), 1.0]),
     )
 
 
 @njit_inner
-def clear(g: SmallGame, witnesses: Index) -> None:
-    """Remove all selections and atoms, and set the last witnesses, one instance per bag."""
+def reset_game(g: SmallGame, witnesses: Index) -> None:
+    """Remove all selections and atoms, and set `last_witnesses` to `witnesses`, one instance per bag."""
     t, n = g.tableau, g.groups[0]
     size, rows, columns = t.size, t.rows, t.columns
     size[:] = 0
@@ -120,7 +120,7 @@ def clear(g: SmallGame, witnesses: Index) -> None:
 
 @njit_inner
 def set_weights(g: SmallGame, s: Similarities, d: Vector) -> None:
-    """Change the bag weights d, and compute the means of all selections again. Call `rebuild` afterwards."""
+    """Change the bag weights to d, and compute the means of all selections again. Call `rebuild_tableau` afterwards."""
     n = g.groups[0]
     g.weight[:] = 0.0
     for i in range(d.size):
@@ -130,7 +130,7 @@ def set_weights(g: SmallGame, s: Similarities, d: Vector) -> None:
 
 
 @njit_inner
-def rebuild(g: SmallGame) -> None:
+def rebuild_tableau(g: SmallGame) -> None:
     """Compute the tableau of the current game again, with the same basis, after its weights or size changed."""
     for selection in range(g.tableau.size[ROWS] - 1):
         _write_row(g, selection, g.tableau.A[selection + 1])
@@ -140,7 +140,7 @@ def rebuild(g: SmallGame) -> None:
 
 @njit_inner
 def set_linear_term(g: SmallGame, s: Similarities, d: Vector, c: Vector) -> None:
-    """Change the linear term c, and with it the costs and their scale. The basis is kept.
+    """Change the linear term to c, and update the costs and their scale. The basis is kept.
 
     The scale is estimated from the last witnesses and the bag weights d.
     """
@@ -149,11 +149,11 @@ def set_linear_term(g: SmallGame, s: Similarities, d: Vector, c: Vector) -> None
     for i in range(d.size):
         if d[i] > 0.0:
             add_scaled_row(s, g.last_witnesses[i], d[i], w)
-            possible += d[i] * SCALE_FACTOR / g.scale[0]
+            possible += d[i] * LARGEST_SCALED_ENTRY / g.scale[0]
     largest = 0.0
     for z in range(w.size):
-        largest = max(largest, abs(w[z]), NOISE_LEVEL * (abs(c[z]) + possible))
-    g.scale[1] = SCALE_FACTOR * 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
+        largest = max(largest, abs(w[z]), NOISE_FRACTION * (abs(c[z]) + possible))
+    g.scale[1] = LARGEST_SCALED_ENTRY * 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
     _set_costs(g)
 
 
@@ -201,7 +201,7 @@ def _write_row(g: SmallGame, selection: int, row: Vector) -> None:
 
 @njit_inner
 def add_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> bool:
-    """Add the last witnesses as a selection of a group; return False, without a change, if there is no space."""
+    """Add the last witnesses as a selection of a group. Return True, or False without a change if there is no space."""
     t = g.tableau
     selection = t.size[ROWS] - 1
     if selection == g.idle_selections.size:
@@ -216,7 +216,7 @@ def add_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> bool:
 
 @njit_inner
 def add_atom(g: SmallGame, atom: int) -> bool:
-    """Add a signed atom (z for e_z, ~z for -e_z); return False, without a change, if there is no space."""
+    """Add a signed atom (z for e_z, ~z for -e_z). Return True, or False without a change if there is no space."""
     t = g.tableau
     count, m = t.size[COLUMNS] - g.groups[0], t.size[ROWS]
     if count == g.atoms.size:
@@ -233,7 +233,7 @@ def add_atom(g: SmallGame, atom: int) -> bool:
 
 @njit_inner
 def update_idle_counts(g: SmallGame) -> None:
-    """Set the idle counts of selections with multipliers > 0 and of atoms with x_j > 0 to 0; increase the others."""
+    """Set the idle counts of selections with multipliers > 0 and of atoms with x_j > 0 to 0; add 1 to the others."""
     x, z, n = primal_values(g.tableau), row_multipliers(g.tableau), g.groups[0]
     for selection in range(z.size - 1):
         g.idle_selections[selection] = 0 if z[selection + 1] > 0.0 else g.idle_selections[selection] + 1
@@ -242,10 +242,10 @@ def update_idle_counts(g: SmallGame) -> None:
 
 
 @njit_inner
-def drop_idle(g: SmallGame, idle: int) -> None:
-    """Remove selections and atoms that were unused for more than `idle` games. Call `rebuild` afterwards.
+def drop_idle_strategies(g: SmallGame, idle: int) -> None:
+    """Remove selections and atoms that were unused in more than `idle` games. Call `rebuild_tableau` afterwards.
 
-    Nonbasic selections and basic atoms are kept, so that the rest keeps its basis.
+    Nonbasic selections and basic atoms are never removed, so that the remaining rows and columns keep their basis.
     """
     t, n = g.tableau, g.groups[0]
     basic, nonbasic, size = t.basic, t.nonbasic, t.size
@@ -277,9 +277,9 @@ def drop_idle(g: SmallGame, idle: int) -> None:
 
 @njit_inner
 def _renumber(g: SmallGame, row: Index, column: Index) -> None:
-    """Close the gaps left by removed selections and atoms, and rename the variables of the tableau.
+    """Close the gaps left by removed selections and atoms, and renumber the variables of the tableau.
 
-    `row` and `column` are -1 for removed rows and columns; the new numbers of the others are written to them.
+    `row` and `column` have -1 at removed rows and columns. Their other entries are overwritten with the new numbers.
     """
     t, n = g.tableau, g.groups[0]
     n_kept = 0
