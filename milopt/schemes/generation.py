@@ -231,9 +231,10 @@ class GenerationRun:
 
         Before the first master, return True if the value of the column is not 0 up to rounding.
         """
-        rounding = ZERO_TOLERANCE * priced.size
         if self.last_master is None:
-            return abs(priced.value) > rounding
+            return abs(priced.value) > ZERO_TOLERANCE * priced.size
+        # The master's objective has rounding errors of the size of its columns, also if the new column is zero.
+        rounding = ZERO_TOLERANCE * max(priced.size, largest_column(self.rows))
         slack = float(PointValues(self.session.lowering, self.last_master).value(constraint.expression)[0])
         return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.last_master.objective)))
 

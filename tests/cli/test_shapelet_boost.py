@@ -90,7 +90,7 @@ INTERRUPTED = """
 import runpy, sys
 from milopt.schemes import generation
 
-solved = generation.Generation._solve_master
+solved = generation.GenerationRun._solve_master
 
 def announced(self):
     ended = solved(self)
@@ -98,7 +98,7 @@ def announced(self):
         print("three rounds", file=sys.stderr, flush=True)
     return ended
 
-generation.Generation._solve_master = announced
+generation.GenerationRun._solve_master = announced
 runpy.run_module("milopt.cli", run_name="__main__")
 """
 

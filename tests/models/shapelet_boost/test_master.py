@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost, optimal_bias, soft_margin_program
 from milopt.outcome.result import Result
+from milopt.schemes import generation
 from tests.models.shapelet_boost.cases import PLAIN, TIGHT, K, master_over, random_bags, solve_boosted
 
 
@@ -278,3 +279,31 @@ def test_a_bag_with_both_labels_gives_margin_zero_without_stalling(solver: str, 
     assert result.termination is Termination.STATIONARY
     assert result.objective == pytest.approx(0.0, abs=1e-9)
     assert len(result.history) < 30
+
+
+def test_a_zero_column_does_not_violate_a_master_whose_objective_is_zero_up_to_rounding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lower gamma* = 0 by 3e-18, as the rounding of some processors does: the row 0 <= gamma still holds."""
+    solve_master = generation.GenerationRun._solve_master
+    violated: list[bool] = []
+
+    def solve_and_lower_gamma(run: generation.GenerationRun) -> object:
+        end = solve_master(run)
+        master = run.last_master
+        if master is not None and master.point is not None and abs(master.objective) < 1e-12:
+            x = master.point.x.copy()
+            (gamma,) = (column.start for column in master.form.columns if column.name == "gamma")
+            x[gamma] = -3e-18
+            run.last_master = replace(master, point=replace(master.point, x=x))
+            zero = replace(run.rows[0].priced, column=np.zeros(20), value=0.0)
+            violated.append(run._is_violated(run.problem.family(zero.column), zero))
+        return end
+
+    monkeypatch.setattr(generation.GenerationRun, "_solve_master", solve_and_lower_gamma)
+    bags, y = random_bags(0, 20)
+    parts = [bags.instances[low:high] for low, high in pairwise(bags.offsets)]
+    twice = as_bags([parts[0], parts[0], *parts[2:]])
+    solve(ShapeletBoost(nu=0.1, kernel=K, bias=False, two_sided=False).program(twice, y), "native")
+    assert violated
+    assert not any(violated)

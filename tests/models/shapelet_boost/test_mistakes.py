@@ -285,7 +285,7 @@ def test_if_the_first_master_has_no_point_the_best_column_is_kept(
 def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatch, how) -> None:
     from milopt.schemes import generation
 
-    priced = generation.Generation._smoothed_prices
+    priced = generation.GenerationRun._smoothed_prices
     count = iter(range(100))
 
     def interrupted(self):
@@ -293,7 +293,7 @@ def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatc
             how(signal.SIGINT, None)
         return priced(self)
 
-    monkeypatch.setattr(generation.Generation, "_smoothed_prices", interrupted)
+    monkeypatch.setattr(generation.GenerationRun, "_smoothed_prices", interrupted)
     result = solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
@@ -304,7 +304,7 @@ def test_an_interrupt_in_a_round_keeps_the_best_ensemble(golden_bags, monkeypatc
 def test_an_interrupt_before_the_first_column_is_raised(golden_bags, monkeypatch) -> None:
     from milopt.schemes import generation
 
-    monkeypatch.setattr(generation.Generation, "_violated_rows", lambda *_: signal.raise_signal(signal.SIGINT) or [])
+    monkeypatch.setattr(generation.GenerationRun, "_violated_rows", lambda *_: signal.raise_signal(signal.SIGINT) or [])
     with pytest.raises(KeyboardInterrupt):
         solve(ShapeletBoost(nu=0.34, **PLAIN).program(*golden_bags), "highs")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -322,7 +322,7 @@ data = milopt.load_data("musk1")
 if "SOLVER" == "native":
     # To its end, so that what may be interrupted is the fit and not the compiler.
     ShapeletBoost(nu=0.1, ball="hilbert", solver="native").fit(data.bags[::3], data.labels[::3])
-solved = generation.Generation._solve_master
+solved = generation.GenerationRun._solve_master
 
 def interrupted_solve(self):
     ended = solved(self)
@@ -331,7 +331,7 @@ def interrupted_solve(self):
         print("three rounds", flush=True)
     return ended
 
-generation.Generation._solve_master = interrupted_solve
+generation.GenerationRun._solve_master = interrupted_solve
 model = ShapeletBoost(nu=0.1, ball="hilbert", solver="SOLVER").fit(data.bags, data.labels)
 result = model.result_
 print(json.dumps({"ended": str(result.termination), "message": result.message, "members": result.ensemble.count,
