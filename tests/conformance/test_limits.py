@@ -265,6 +265,8 @@ print(json.dumps({"ended": str(result.termination), "point": str(result.point), 
 )
 
 
+@pytest.mark.thorough(unless={"after": ["ready"]})
+@pytest.mark.thorough(unless={"solver": ["highs"]})
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
 @pytest.mark.parametrize("solver", ["highs", "clarabel", "ecos", "piqp"])
 @pytest.mark.parametrize("after", ["ready", "searching"])

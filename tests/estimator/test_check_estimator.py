@@ -36,6 +36,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough(unless={"name": ["mi-svm", "miles", "safe", "set-kernel-svm", "shapelet-boost"]})
 @pytest.mark.parametrize(("name", "case"), CASES, ids=lambda value: value)
 def test_models_pass_the_checks_of_scikit_learn(name: str, case: str) -> None:
     check_model(registry.model_class(name), except_for=INHERENT.get(name), only=[case])

@@ -53,8 +53,7 @@ def tasks(data: DataSet, model: str, protocol: str = "2", **keywords: object) ->
     return make_plan(data, model, parse_protocol(protocol), 0, "auto", **chosen).tasks  # type: ignore[arg-type]  # mixed
 
 
-@pytest.mark.thorough(unless={"scale": ["zscore"]})
-@pytest.mark.thorough(unless={"model": ["mi-svm", "set-kernel-svm"]})
+@pytest.mark.thorough(unless={"scale": ["zscore"], "model": ["mi-svm", "safe", "set-kernel-svm", "shapelet-boost"]})
 @pytest.mark.parametrize("scale", ["minmax01", "zscore"])
 @pytest.mark.parametrize("model", model_names())
 def test_no_task_uses_its_test_bags_in_training(model: str, scale: str) -> None:
@@ -89,6 +88,7 @@ UNMOVED = {("box-svm", leaky_scaler)}
 """Leaks without an effect: a grid that follows the range of each training feature undoes every scaling."""
 
 
+@pytest.mark.thorough(unless={"model": ["box-svm", "mi-svm", "safe", "set-kernel-svm", "shapelet-boost"]})
 @pytest.mark.parametrize("runner", [leaky_scaler, leaky_width])
 @pytest.mark.parametrize("model", model_names())
 def test_a_planted_leak_is_found_by_the_same_test(model: str, runner: Runner) -> None:

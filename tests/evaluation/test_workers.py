@@ -145,6 +145,7 @@ def test_a_killed_run_is_resumed_without_repeating_tasks(script: Script) -> None
     assert numbers(again) == unbroken(script.model)
 
 
+@pytest.mark.thorough(unless={"jobs": [2]})
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_keeps_only_the_finished_tasks(script: Script, jobs: int) -> None:
     process = script.start(jobs)
@@ -232,6 +233,7 @@ print(milopt.evaluate(toy_data(), ScriptModel, "2", settings={{"C": 1.0}}, grid=
 """
 
 
+@pytest.mark.thorough(unless={"jobs": [2]})
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_script_without_a_main_guard_runs_once_or_raises_a_helpful_error(tmp_path: Path, jobs: int) -> None:
     script = tmp_path / "plain.py"

@@ -113,6 +113,7 @@ def one_step(program: Program) -> tuple[dict[object, np.ndarray] | None, float]:
 # -- files, on real data ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough(unless={"ending": ["mps"]})
 @pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("ending", ["lp", "mps"])
 @pytest.mark.parametrize("declare", [MILES(), MISVM(C=2.0), SetKernelSVM()], ids=["MILES", "MI-SVM", "set-kernel SVM"])

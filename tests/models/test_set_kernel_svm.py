@@ -126,7 +126,6 @@ def test_scores_do_not_depend_on_the_order_of_bags_and_instances(normalise):
     np.testing.assert_allclose(scores, others, atol=1e-6)
 
 
-@pytest.mark.thorough(unless={"normalise": ["mean"]})
 @pytest.mark.thorough(unless={"name": ["highs", "clarabel", "libsvm"]})
 @pytest.mark.parametrize("normalise", ["mean", "feature"])
 @pytest.mark.parametrize("name", SOLVERS)

@@ -129,8 +129,7 @@ def test_smoothed_prices_reach_the_same_optimum(golden_bags) -> None:
     assert result.objective == pytest.approx(0.233112, abs=1e-5)
 
 
-@pytest.mark.thorough(unless={"seed": [0]})
-@pytest.mark.thorough(unless={"solver": ["native", "highs"]})
+@pytest.mark.thorough(unless={"seed": [0], "solver": ["native", "highs"]})
 @pytest.mark.parametrize("solver", ["native", "highs", "clarabel"])
 @pytest.mark.parametrize("seed", range(3))
 def test_after_column_generation_no_single_pattern_of_either_sign_is_violated(seed: int, solver: str) -> None:

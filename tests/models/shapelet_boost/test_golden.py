@@ -101,8 +101,7 @@ def test_the_oracle_prices_the_global_edge(ball: str, name: str, golden_bags) ->
     assert (y * UNIFORM) @ priced.column == pytest.approx(priced.value, abs=1e-9)
 
 
-@pytest.mark.thorough(unless={"nu": [0.34]})
-@pytest.mark.thorough(unless={"name": ["native", "highs"]})
+@pytest.mark.thorough(unless={"nu": [0.34], "name": ["native", "highs", "clarabel", "master=highs,oracle=native"]})
 @pytest.mark.parametrize("nu", MARGINS)
 @pytest.mark.parametrize("name", [*LINEAR, "native", "master=highs,oracle=native"])
 def test_all_solvers_find_the_margin_of_the_one_norm_ball(nu: float, name: str, golden_bags) -> None:

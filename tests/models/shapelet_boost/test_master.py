@@ -117,7 +117,7 @@ def test_the_value_never_decreases_as_columns_are_added(master: Master) -> None:
 
 
 @given(st.integers(0, 50), st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_with_an_exact_oracle_the_value_increases_to_its_bound_and_is_not_negative(seed: int, bias: bool) -> None:
     bags, y = random_bags(seed, 6)
     result = solve_boosted(ShapeletBoost(nu=0.5, oracle="exact", **PLAIN | {"bias": bias}), bags, y)
