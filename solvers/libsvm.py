@@ -84,7 +84,7 @@ class LibSVM(Solver):
     def unsupported_reason(self, form: StandardForm) -> str | None:
         """Return, as a part of a sentence, why the form is not the dual of a C-SVM, or None if it is."""
         difference = _difference_from_svm_dual(form)
-        return None if difference is None else f"it only solves C-SVM duals{difference}"
+        return None if difference is None else f"libsvm only solves C-SVM duals{difference}"
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Return an engine for a C-SVM dual. Its `solve` raises `UnsupportedError` for any other form."""
@@ -183,17 +183,17 @@ def _equality_coefficients(form: StandardForm) -> Vector:
 def _difference_from_svm_dual(form: StandardForm) -> str | None:
     """Return how a program differs from the dual of a C-SVM, as the end of a sentence, or None if it is one."""
     if form.n == 0 or form.integer.any():
-        return ", and this program has integer columns" if form.n else ", and this program has no columns"
+        return ", and this form of the program has integer columns" if form.n else ", and this program has no columns"
     if form.m != 1 or form.rows_in(ZERO).size != 1:
         rows = "an inequality row" if form.m == 1 else f"{form.m} rows"
-        return f" (one equality row s'a = 0), and this program has {rows}"
+        return f" (one equality row s'a = 0), and this form of the program has {rows}"
     if form.g[0] != 0:
-        return " (one equality row s'a = 0), and the right-hand side of this program's row is not 0"
+        return " (one equality row s'a = 0), and the right-hand side of the row of this form of the program is not 0"
     size = np.abs(_equality_coefficients(form))
     if size.max() == 0 or np.ptp(size) > EQUALITY_TOLERANCE * size.max():
-        return " (with s_i = +-sigma in the row s'a = 0), and the coefficients of this program's row differ in size"
+        return " (with s_i = +-sigma in the row s'a = 0), and the coefficients of the row of this form differ in size"
     if (form.lower != 0).any() or not np.isfinite(form.upper).all() or (form.upper < 0).any():
-        return " (with finite bounds 0 <= a_i <= C_i), and this program has other bounds"
+        return " (with finite bounds 0 <= a_i <= C_i), and this form of the program has other bounds"
     if (form.q >= 0).any() or np.ptp(form.q) > EQUALITY_TOLERANCE * np.abs(form.q).max():
-        return " (with the linear objective -k 1'a, k > 0), and this program has another linear objective"
+        return " (with the linear objective -k 1'a, k > 0), and this form of the program has another linear objective"
     return None

@@ -122,7 +122,8 @@ class Layout:
 
     def _note_number(self, cell: ComparisonCell) -> str:
         """Return the number of the note with the reason of a cell, such as "[1]"; equal notes share a number."""
-        text = cell.reason if cell.skipped else f"{cell.solver}: {cell.reason}"
+        starts_with_solver = cell.reason.startswith(f"{cell.solver} ")
+        text = cell.reason if cell.skipped or starts_with_solver else f"{cell.solver}: {cell.reason}"
         return f"[{self._notes.setdefault(text, len(self._notes) + 1)}]"
 
     def _wrap_note(self, begin: str, text: str) -> list[str]:

@@ -110,7 +110,7 @@ class Native(Solver):
             return None
         size = f"up to {MAX_SIMPLEX_SIZE} rows or columns"
         patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of {size}"
-        return f"it has {reason}; native solves {patterns}"
+        return f"this form of the program has {reason}; native solves {patterns}"
 
     def supports_structure(self, program: Program) -> bool:
         """Return True if the declared program is certainly an equality-constrained quadratic.

@@ -65,10 +65,10 @@ def test_a_model_of_the_user_is_described(run, own_models: Path) -> None:
 def test_hyper_parameters_are_shown_with_default_and_description(run) -> None:
     lines = [line.strip() for line in run("models", "odm").out.splitlines()]
     place = lines.index("bias = none")
-    assert lines[place + 1].startswith("Bias b: none, as in the paper; regularised by")
+    assert lines[place + 1].startswith("Bias b: none (b = 0), as in the paper; regularised by")
     listed = run("models", "odm", "--json").json("models")["models"][0]["parameters"]
     assert listed["bias"]["default"] == "'none'"
-    assert listed["bias"]["description"].startswith("Bias b: none, as in the paper;")
+    assert listed["bias"]["description"].startswith("Bias b: none (b = 0), as in the paper;")
 
 
 def test_shared_hyper_parameters_of_a_named_model_are_shown(run) -> None:

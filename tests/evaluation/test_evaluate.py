@@ -16,7 +16,7 @@ from milopt.data.data_set import DataSet
 from milopt.errors import MiloptError, ParameterError, UnknownNameError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.record import Failure, Record
-from milopt.evaluation.selection import grid_combinations, select
+from milopt.evaluation.selection import grid_combinations, select_candidate
 from milopt.model_registry import format_settings, get_model
 from milopt.models import SetKernelSVM
 
@@ -112,7 +112,9 @@ class TestSelection:
         rng, labels = np.random.default_rng(0), np.arange(30) % 2
         bags = as_bags([rng.normal(6 * label, 1, size=(3, 2)) for label in labels])
         weak, strong = {"C": 1.0}, {"C": 100.0}
-        selections = [select(SetKernelSVM, {}, grid, bags, labels, 0) for grid in ([weak, strong], [strong, weak])]
+        selections = [
+            select_candidate(SetKernelSVM, {}, grid, bags, labels, 0) for grid in ([weak, strong], [strong, weak])
+        ]
         assert [one.candidates[0].correct for one in selections] == [30, 30]
         assert selections[0].candidates[selections[0].chosen] == selections[1].candidates[selections[1].chosen]
         clarity = [one.clarity for one in selections[0].candidates]
@@ -121,10 +123,10 @@ class TestSelection:
     def test_there_are_fewer_inner_folds_if_a_class_is_small(self) -> None:
         bags = toy_data(count=12).bags
         labels = np.array([0] * 9 + [1] * 3)
-        selection = select(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, labels, 0)
+        selection = select_candidate(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, labels, 0)
         assert [fit.fold for fit in selection.fits] == [0, 1, 2, 0, 1, 2]
         with pytest.raises(ParameterError, match="Class 1 has one bag in a training part"):
-            select(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, np.array([0] * 11 + [1]), 0)
+            select_candidate(SetKernelSVM, {}, [{"C": 1.0}, {"C": 10.0}], bags, np.array([0] * 11 + [1]), 0)
 
     def test_inner_folds_can_be_drawn_several_times(self, toy: DataSet) -> None:
         report = evaluate(toy, "set-kernel-svm", "2", grid={"C": (1, 10)}, inner_repeats=3)
@@ -194,7 +196,7 @@ class TestMistakes:
             ("mi-svm", {"n_jobs": 0}, "n_jobs must be"),
             ("mi-svm", {"settings": {"C": -1}}, "C must be a positive number"),
             ("mi-svm", {"settings": {"scale": "big"}}, "scale must be one of"),
-            ("miles", {"solver": "libsvm"}, "libsvm cannot solve miles: it only solves C-SVM duals"),
+            ("miles", {"solver": "libsvm"}, "libsvm cannot solve miles: libsvm only solves C-SVM duals"),
             (SetKernelSVM(C=3.0), {}, r"SetKernelSVM\(...\) is a model object, .* give the class"),
         ],
     )
@@ -309,5 +311,7 @@ def test_candidates_with_a_saddle_point_are_rejected_unless_allowed() -> None:
     assert "safe: 2 of 4 candidates were rejected; the first, gamma=1000" in str(report)
     allowed = evaluate(data, "safe", "1x2", grid=grid, settings={"on_nonconvex": "allow"})
     assert not any(one.reason for record in allowed.records for one in record.candidates)
-    alone = select(get_model("safe"), {}, grid_combinations({"gamma": (1000.0,)}), data.bags, data.labels, seed=0)
+    alone = select_candidate(
+        get_model("safe"), {}, grid_combinations({"gamma": (1000.0,)}), data.bags, data.labels, seed=0
+    )
     assert alone.chosen == 0

@@ -123,5 +123,5 @@ def test_other_programs_are_unsupported_with_a_reason(what: str) -> None:
     reason = LibSVM().unsupported_reason(form)
     assert reason is not None
     assert what in reason
-    with pytest.raises(UnsupportedError, match=r"libsvm cannot solve 'SVM': it only solves C-SVM duals.*[.]$"):
+    with pytest.raises(UnsupportedError, match=r"libsvm cannot solve 'SVM': libsvm only solves C-SVM duals.*[.]$"):
         solve(form)
