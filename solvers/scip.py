@@ -79,7 +79,7 @@ SCIP_INFINITY = 1e20
 """Smallest absolute value that SCIP treats as infinite."""
 ACTIVE_TOLERANCE = 1e-7
 """Largest slack, relative to 1 + |g|, at which a row counts as active."""
-STOP_REQUEST_SECONDS = 0.05
+STOP_REQUEST_INTERVAL_SECONDS = 0.05
 """Seconds between requests to stop a search. SCIP ignores a request that arrives before the search has started."""
 MAX_STOP_REQUESTS = 20
 """Maximum number of requests to stop a search."""
@@ -157,7 +157,7 @@ class ScipEngine(Engine):
         def stop() -> None:
             for _ in range(MAX_STOP_REQUESTS):
                 model.interruptSolve()
-                if done.wait(STOP_REQUEST_SECONDS):
+                if done.wait(STOP_REQUEST_INTERVAL_SECONDS):
                     return
 
         def run() -> CallEnd:

@@ -68,7 +68,7 @@ def split_part_name(model: str, data: DataSet, part: str | None) -> tuple[str | 
 def declare_program(estimator: BagClassifier, data: DataSet, label: str | None) -> Program | SemiInfinite:
     """Return the program that `fit` would solve; if `label` is given, the program of this class against the rest.
 
-    In the second case, `class_weight` of the estimator is changed.
+    If `label` is given, the class weights become part of the bag weights, and `class_weight` of `estimator` is emptied.
     """
     if label is None:
         return estimator.program(data.bags, data.labels)

@@ -347,7 +347,7 @@ def _is_invertible(weight: npt.NDArray[np.float64]) -> bool:
 
 
 def _count_negative_weights(inverse: npt.NDArray[np.float64]) -> int:
-    """Return the number of negative eigenvalues of a weight, given its inverse; 0 for a matrix, which is definite."""
+    """Return the number of negative entries of a diagonal weight, given its inverse; 0 for a definite matrix."""
     return int((inverse < 0).sum()) if inverse.ndim == 1 else 0
 
 

@@ -97,7 +97,7 @@ class MinorantLowering(Lowering):
         return rows.widen(width, points).plus(added.widen(width, points))
 
     def _epigraph_block(self, name: str, rows: Rows, above: AtomEntries) -> LoweredBlock:
-        """Return the block of `rows`, to which the minorants of the atom entries `above` are added."""
+        """Return the block  rows + sum of coefficient @ minorant >= 0  over the pairs in `above`."""
         for atom, coefficient in above:
             rows = self._add_convex_side(rows, atom, coefficient)
         return block_without_epigraphs(name, NONNEGATIVE, rows)

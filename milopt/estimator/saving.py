@@ -247,7 +247,7 @@ def _build_fitted_model(
     fitted = FittedState(
         _build_unfitted_model(cls, given), declarer, training, float(seconds), dict(versions), (), float(compiling)
     )
-    _check_grids(fitted)
+    _check_kernel_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
     fitted.stored_results = tuple(_decode_result(code, program, arrays) for code, program in pairs)
     probes = decode_entry("probes") if version > 1 or "probes" in content else None
@@ -287,7 +287,7 @@ def _check_training(training: TrainingSet) -> None:
         raise ValueError("its scaling divides by a number that is not positive")
 
 
-def _check_grids(fitted: FittedState) -> None:
+def _check_kernel_grids(fitted: FittedState) -> None:
     """Raise a ValueError if the grid of a saved kernel is not the one that its training bags give.
 
     The probes would not detect a grid line that was moved between two of their values.

@@ -54,7 +54,10 @@ CoefficientKind = Elementwise | EntrySelection | WeightedSum | BagSum | GeneralM
 
 
 def classify(matrix: sp.csr_array, leaf_is_scalar: bool, is_scalar_row: bool, bags: Bags | None) -> CoefficientKind:
-    """Classify a coefficient matrix (rows x entries of the leaf) as the first class that fits.
+    """Return the class of a coefficient matrix (rows x entries of the leaf).
+
+    A scalar leaf gives `Elementwise`, otherwise a scalar row gives `WeightedSum`. In all other cases, the class is the
+    first one that fits of `Elementwise`, `BagSum`, `EntrySelection` and `GeneralMatrix`.
 
     `is_scalar_row`: the expression is a scalar. `bags`: bags of the instances that the leaf is indexed by, or None.
     """

@@ -301,7 +301,7 @@ class _Notation:
         return format_entry(expression, index, self.block)
 
     def next_index(self, index: str) -> str:
-        """Return the index letter after `index`, or "" if the argument is a scalar."""
+        """Return the index letter after `index`, or "" if the argument of the atom is a scalar."""
         return index_after(index) if self.atom.argument.shape else ""
 
     def number(self, value: float) -> str:

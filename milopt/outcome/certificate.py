@@ -203,7 +203,8 @@ def certify(
     evaluation : PointEvaluation
         Values of the form at the point.
     declared : DeclaredResiduals or None, default=None
-        Residuals of the declared program. If given, the larger violation and the larger objective count.
+        Residuals of the declared program. If given, the certificate uses the larger violation and the larger
+        objective of the two programs.
     sizes : TermSizes or None, default=None
         Sizes of terms that cancelled when the coefficients of the form were computed. They count in the scale of the
         dual residual.

@@ -31,7 +31,7 @@ class NamedParts(Mapping[str, T]):
         self, kind: str, parts: Mapping[str, T], handles: Handles, labels: Mapping[str, Sequence[str]] | None = None
     ) -> None:
         self.kind = kind
-        # By type: `isinstance` of an abstract class takes longer, and a session makes seven of these per solve.
+        # Compare the type: `isinstance` of an abstract class is slower, and every solve creates seven `NamedParts`.
         self._parts: Mapping[str, T] = parts._parts if type(parts) is NamedParts else parts
         self._handles = handles
         self._labels = labels or {}

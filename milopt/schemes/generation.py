@@ -179,7 +179,10 @@ class GenerationRun:
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
             answer = self._call_pricing(pricing, {p: prices[v] for p, v in oracle.prices.items()}, starts)
             bounds.append(answer.bound)
-            self.failure, self.residual = self.failure or answer.failure, max(self.residual, _largest_error(answer))
+            self.failure, self.residual = (
+                self.failure or answer.failure,
+                max(self.residual, _largest_column_error(answer)),
+            )
             for priced in answer.columns:
                 reached = max(reached, priced.value)
                 if any(is_same_column(priced, row.priced) for row in violated):
@@ -369,7 +372,7 @@ class GenerationRun:
         return f"the {kept} is kept."
 
 
-def _largest_error(answer: PricingResult) -> float:
+def _largest_column_error(answer: PricingResult) -> float:
     """Return the largest certified error of the columns, in the unit of the objective; 0 without certificates."""
     return max(
         (column.certificate.largest_error for column in answer.columns if column.certificate is not None), default=0.0

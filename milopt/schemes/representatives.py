@@ -189,7 +189,8 @@ class Representatives(Scheme):
             status = final_status(outcome, ended)
             if completed is None:
                 # The status refers to the subproblem with fixed representatives. For the declared program, which
-                # contains the maxima over all instances, the point is feasible only if it could be completed.
+                # contains the maxima over all instances, the point is feasible only if `complete_point` found values of
+                # the other variables for it, and here it found none.
                 status = PointStatus.NONE
             elif outcome.status is not PointStatus.CERTIFIED:
                 status = PointStatus.FEASIBLE

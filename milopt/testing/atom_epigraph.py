@@ -9,7 +9,7 @@ from milopt.declaration.atoms.atom import Atom
 from milopt.testing.atom_error import SOLVER_TOLERANCE, fail, format_point, require_equal
 from milopt.testing.atom_minorant import require_minorant
 from milopt.testing.atom_samples import AtomSamples
-from milopt.testing.epigraph_program import EpigraphProgram, MinimalT
+from milopt.testing.epigraph_program import EpigraphMinimum, EpigraphProgram
 
 MAX_EPIGRAPH_RISE = 5.0
 """Maximum by which the check raises the epigraph variable t above the value of the atom."""
@@ -67,7 +67,7 @@ def _error_scale(atom: Atom, value: Vector, e: Vector) -> Vector:
     return np.asarray(np.abs(value) + np.abs(e).max(initial=0.0) + slopes)
 
 
-def _require_solution(atom: Atom, solution: MinimalT | str, e: Vector) -> MinimalT:
+def _require_solution(atom: Atom, solution: EpigraphMinimum | str, e: Vector) -> EpigraphMinimum:
     """Return the solution, or raise an error if `solution` is only a text, the status of the failed solver."""
     if isinstance(solution, str):
         fail(atom, f"the epigraph has no least t at {format_point(e)}: Clarabel reports {solution}.")

@@ -30,7 +30,7 @@ SOLVER_ATTEMPTS = ((1e-10, 0.99), (1e-8, 0.9))
 
 
 @dataclass(frozen=True)
-class MinimalT:
+class EpigraphMinimum:
     """Solution of the program: the minimal t, and the slopes -E'z / T'z given by the multipliers z."""
 
     t: Vector
@@ -66,7 +66,7 @@ class EpigraphProgram:
 
     def minimise(
         self, e: Vector, weights: Vector, *, at_least: Vector | None = None, fixed: tuple[Index, Vector] | None = None
-    ) -> MinimalT | str:
+    ) -> EpigraphMinimum | str:
         """Return the solution at e, or the status of the solver as text if there is none.
 
         Parameters
@@ -82,7 +82,7 @@ class EpigraphProgram:
 
         Returns
         -------
-        MinimalT or str
+        EpigraphMinimum or str
             Solution, or status of the solver.
         """
         runs, width = self.at.count, self.U.shape[1]
@@ -108,7 +108,7 @@ class EpigraphProgram:
         z = z[: self.T.shape[0]]
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = -(self.E.T @ z) / (self.T.T @ z)[self.at.run_of_entry]
-        return MinimalT(x[:runs], slopes)
+        return EpigraphMinimum(x[:runs], slopes)
 
     def _new_variable(self, name: str, count: int, lower: float = -np.inf) -> Leaf:
         """Return a new variable, and add it to the auxiliary variables u."""

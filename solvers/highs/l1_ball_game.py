@@ -88,8 +88,9 @@ class HighsGame:
     def start_descent(self, d: Vector, z: int) -> None:
         """Prepare the convex steps of a descent with the weights d that starts at the signed atom z.
 
-        Idle rows and columns are removed (see `_remove_idle`). Each bag with d_i > 0 gets a row and the signed atom a
-        column, if it has none. z stands for e_z if z < k, and for -e_(z - k) otherwise, where k is the number of atoms.
+        Idle rows and columns are removed (see `_remove_idle`). Each bag with d_i > 0 that has no row gets one, and a
+        column is added for the signed atom if it has none. z stands for e_z if z < k, and for -e_(z - k) otherwise,
+        where k is the number of atoms.
         """
         self._d = d
         self._remove_idle()
@@ -158,21 +159,21 @@ class HighsGame:
 
     def _estimate_largest_payoff(self, c: Vector) -> float:
         """Return an estimate of max_z |w_z|: its value if the first row of each bag i has the multiplier d_i."""
-        first = self._first_rows()
+        first = self._first_row_of_each_bag()
         w = self._d[self._bag_of[self._instances[first]]] @ self._rows[first] - c
         return float(np.abs(w).max())
 
-    def _first_rows(self) -> Index:
+    def _first_row_of_each_bag(self) -> Index:
         """Return the index of the first generated row of each bag that has rows."""
         return np.unique(self._bag_of[self._instances], return_index=True)[1]
 
     def _payoffs(self, mu: Vector, c: Vector) -> Vector:
         """Return  w = sum_x mu_x k_x - c  for the multipliers mu, rescaled so that they sum to d_i in each bag.
 
-        After the rescaling, -max_z |w_z| is a valid lower bound for any mu >= 0. `mu` is changed in place: if all
-        multipliers of a bag are 0, its first row gets 1.
+        After the rescaling, -max_z |w_z| is a valid lower bound for any mu >= 0. The rescaled multipliers
+        are not stored in `mu`; but if all multipliers of a bag are 0, that of its first row is set to 1 in `mu`.
         """
-        bag, first = self._bag_of[self._instances], self._first_rows()
+        bag, first = self._bag_of[self._instances], self._first_row_of_each_bag()
         empty = first[np.bincount(bag, mu, minlength=self._m)[bag[first]] <= 0.0]
         mu[empty] = 1.0
         total = np.bincount(bag, mu, minlength=self._m)

@@ -240,7 +240,7 @@ class HighsModel:
             "mip_feasibility_tolerance": 10 * feasibility,
             "mip_rel_gap": 0.1 * options.tolerance,
             "mip_abs_gap": 0.1 * options.tolerance,
-            # HiGHS drops smaller coefficients, and would then solve a different program.
+            # HiGHS drops coefficients below this value; its larger default could change the program.
             "small_matrix_value": 1e-12,
             **options.extra,
         }.items():

@@ -55,7 +55,7 @@ class Notation(Protocol):
         """Return the LaTeX text of one entry of the matrix `values`: `letter` with the indices `row` and `column`."""
 
     def next_index(self, index: str) -> str:
-        """Return the index letter that follows `index`, or "" if the argument is a scalar."""
+        """Return the index letter that follows `index`, or "" if the argument of the atom is a scalar."""
 
     def number(self, value: float) -> str:
         """Return a number as LaTeX text."""
@@ -267,7 +267,7 @@ class RadialAtom(Atom, abstract=True):
         return self.profile(_run_norms(e, runs))
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
-        """Return profile'(r) e / r with r = ||e|| of the run; if 1 / r would overflow, 1 replaces the divisor r."""
+        """Return profile'(r) e / r with r = ||e|| of the run; 1 replaces a divisor r that is 0 or subnormal."""
         r = _run_norms(e, runs)
         return e * (self.profile_slope(r) / np.where(r > np.finfo(np.float64).tiny, r, 1.0))[runs.run_of_entry]
 

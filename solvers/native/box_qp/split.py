@@ -57,7 +57,7 @@ class QuadraticSplit:
         return self.entry * self.weighted_selection(x)[self.row] + self.sums.times(x)
 
     def weighted_selection(self, x: Vector) -> Vector:
-        """Return W S x. A change of one entry of x changes it by a multiple of one row of W."""
+        """Return W S x. If only x_i changes, W S x changes by a multiple of row r_i of W (W is symmetric)."""
         selected = np.bincount(self.row, weights=self.entry * x, minlength=self.weight.shape[0])
         return np.asarray(self.weight @ selected)
 

@@ -52,9 +52,9 @@ def zero_sums(size: int) -> SquaredSums:
 
 
 def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
-    """Combine pieces (weighted squares of rows, with a vector of weights) into squared sums over `size` columns.
+    """Combine pieces 1/2 x'R'WR x with a diagonal W into squared sums over `size` columns.
 
-    Returns None if a weight is negative or a column is in several sums.
+    Return None if a weight is negative or a column occurs in several rows.
     """
     if not pieces:
         return zero_sums(size)

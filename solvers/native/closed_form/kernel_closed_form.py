@@ -61,7 +61,7 @@ class KernelClosedForm:
         self._set_system(choose_system(pattern))
 
     def _set_system(self, system: DominantSystem | IndefiniteSystem) -> None:
-        """Use this system, and compute the inertia of R'KR + D on the null space of F (with independent rows)."""
+        """Use this system, and compute the inertia of R'KR + D on the null space of F (rows must be independent)."""
         self._system = system
         rows, bordered = self.pattern.F.shape[0], system.bordered_inertia
         # Each independent row of the border adds one positive and one negative eigenvalue.

@@ -111,7 +111,7 @@ class SymmetricFactors:
         return np.asarray(self.eigenvectors @ (self.inverse_eigenvalues * (self.eigenvectors.T @ right)))
 
     def null_space_component(self, right: Vector) -> float:
-        """Return the largest component of `right` in the null space of M, or 0 if M is nonsingular."""
+        """Return the largest |v'right| over the unit vectors v that span the null space of M; 0 if M is nonsingular."""
         if self.eigenvectors is None:
             return 0.0
         if self.scale is None:
@@ -134,12 +134,12 @@ def _symmetric_from_upper(upper: Matrix, diagonal: Vector) -> Matrix:
 def _block_eigenvalues(ldl: Matrix, pivots: npt.NDArray[np.intp]) -> Vector:
     """Return the eigenvalues of the block-diagonal D of LDL'. Their signs are those of the matrix's eigenvalues."""
     values = ldl.diagonal().copy()
-    # Both pivots of a 2 x 2 block are negative, so every second negative pivot starts a block.
+    # LAPACK marks both rows of a 2 x 2 block by a negative index, so every second negative index starts a block.
     first = np.flatnonzero(pivots < 0)[::2]
     a, b, c = values[first], ldl[first + 1, first], values[first + 1]
     half, apart = (a + c) / 2, np.hypot((a - c) / 2, b)
     large = half + np.where(half < 0, -apart, apart)
-    # The smaller eigenvalue follows from the determinant, which avoids cancellation.
+    # The eigenvalue of smaller absolute value follows from the determinant, which avoids cancellation.
     values[first], values[first + 1] = large, (a / large) * c - (b / large) * b
     return values
 

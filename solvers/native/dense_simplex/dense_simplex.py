@@ -224,7 +224,7 @@ class DenseSimplex:
 
 
 def _is_marked_row(names: Names, rows: Mask) -> Mask:
-    """Return a mask of the variable names (see `tableau`) that are names of values of the rows marked in `rows`."""
+    """Return, for each variable name (see `tableau`), True if it is the name ~i of a row i that is marked in `rows`."""
     is_marked = names < 0
     is_marked[is_marked] = rows[~names[is_marked]]
     return is_marked

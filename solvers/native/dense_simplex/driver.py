@@ -57,7 +57,7 @@ def reset_counts(t: Tableau) -> None:
 
 
 @njit_inner
-def prepare_after_append(t: Tableau) -> None:
+def prepare_solve_after_append(t: Tableau) -> None:
     """Prepare a solve after rows or columns were appended at an optimum; call it instead of `reset_counts`.
 
     The first round does not correct values and prices, because appending does not change their accuracy.

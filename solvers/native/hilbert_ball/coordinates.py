@@ -194,8 +194,8 @@ class GrowingCoordinates(InstanceCoordinates):
         """Raise `ConvexityError` if the kernel is not positive semidefinite on the instances used so far.
 
         `residual` is the part of the new kernel values that the new coordinates do not represent. It must be at most
-        PSD_TOLERANCE times the larger of `scale` and max |K(x, x)|. No instance's coordinates may have a larger norm
-        than the instance, up to that tolerance.
+        PSD_TOLERANCE times the larger of `scale` and max |K(x, x)|. For every instance x, the squared norm of its
+        coordinates must be at most K(x, x) + PSD_TOLERANCE max |K(x, x)|.
         """
         worst = int(np.argmin(self._squared_distances))
         if self._squared_distances[worst] < -PSD_TOLERANCE * self._scale or residual > PSD_TOLERANCE * max(

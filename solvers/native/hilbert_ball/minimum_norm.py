@@ -32,7 +32,7 @@ ZERO_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class MinimumNormPoint:
-    """Minimum-norm point w of  c - sum_r d_r conv(B_r),  with bounds on the norm and the weights that give w."""
+    """Minimum-norm point w of  c - sum_r d_r conv(B_r),  with the weights that give w and bounds on the norm."""
 
     w: Vector
     """Coordinates, valid until the next search; all 0 if the minimum norm is 0."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.jit import njit_inner
-from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, prepare_after_append, reset_counts
+from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, prepare_solve_after_append, reset_counts
 from milopt.solvers.native.dense_simplex.tableau import ROWS, primal_values, row_multipliers
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
 from milopt.solvers.native.l1_ball.small_game import (
@@ -80,7 +80,7 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
                 break
             if not _add_atoms(g, w, price, best):
                 return FAILED, upper, lower
-            prepare_after_append(t)
+            prepare_solve_after_append(t)
         _extract_point(g, point, group_values)
         update_bag_maxima(s, point, bags, g.last_witnesses, bag_maxima)
         value = 0.0
@@ -110,7 +110,7 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
         if is_rebuilt:
             reset_counts(t)
         else:
-            prepare_after_append(t)
+            prepare_solve_after_append(t)
     return (CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else OPEN), upper, lower
 
 
