@@ -44,7 +44,7 @@ class SumSquares(RadialAtom):
         return [second_order("cone", [0.5 + 0.5 * t, 0.5 - 0.5 * t], None if self.function else e, runs)]
 
     def quadratic(self, weights: Vector) -> Weight:
-        """Return the diagonal of W: the weight of the run that contains each entry; empty for the norm of a function."""
+        """Return the diagonal of W: the weight of the run of each entry; empty for the norm of a function."""
         return np.asarray(weights[self.segments.run_of_entry] if self.segments.entry_count else weights[:0])
 
     @property
