@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -62,6 +63,11 @@ class KernelSpace:
             a is b for a, b in zip(self._given, space.points, strict=True)
         )
         return same and self.function.name == space.function.name and self.function.kernel is space.function.kernel
+
+    @cached_property
+    def _features(self) -> Points | None:
+        """Features of all points; None if the kernel has none."""
+        return self.function.kernel.features(self.points)
 
     def ensure_rows(self, index: Index) -> None:
         """Compute the rows of the points in `index`, unless they exist."""
@@ -156,6 +162,9 @@ class KernelSpace:
         support = np.flatnonzero(coefficients)
         if not support.size:
             return np.zeros(self.count)
+        features = self._features
+        if features is not None:
+            return np.asarray(features @ (features[support].T @ coefficients[support]))
         self.ensure_rows(support)
         weights = np.zeros(self.touched.size)
         weights[self.place[support]] = coefficients[support]
@@ -169,10 +178,10 @@ class KernelSpace:
         is the root of a'Ka, or of the rounding error of a'Ka if that is larger. Errors of eps sqrt(K(x,x) K(y,y)) in
         the kernel values leave an error of about eps sum_p a_p^2 K(x_p, x_p) in a'Ka.
         """
-        features = self.function.kernel.features(self.points)
-        if features is not None:
-            return float(np.linalg.norm(features.T @ coefficients))
         support = np.flatnonzero(coefficients)
+        features = self._features
+        if features is not None:
+            return float(np.linalg.norm(features[support].T @ coefficients[support])) if support.size else 0.0
         squared = float(coefficients @ self.values(coefficients))
         rounding = np.finfo(np.float64).eps * float(coefficients[support] ** 2 @ self._diagonal(support))
         return float(np.sqrt(max(squared, rounding)))

@@ -215,7 +215,7 @@ class SupportChecker:
             return lacking
         if Feature.NONCONVEX not in solver.features and self.nonconvexity:
             return f"{self.nonconvexity} {solver.name} supports only convex programs."
-        if solver.supports_structure(self._program):
+        if solver.supports_structure(self._program) or self._supports_form(solver):
             return None
         flat = self._flat_form(self._form_name(solver))
         if flat is None and solver.recognises_patterns:
@@ -228,11 +228,17 @@ class SupportChecker:
         words = f"{self.kind} at each choice of witnesses" if self.is_dc else self.kind
         if self._form is None:
             return f"{words}, judged by its features; {self.missing_form_reason.rstrip('.')}"
+        if self._supports_form(solver):
+            return f"{words}, in evaluation form"
         if self._form.spaces:
             words += ", in dual form" if self._form_name(solver) == "dual" else ", in primal form"
         if not solver.supports_structure(self._program) and self._flat_form(self._form_name(solver)) is None:
             words += f"; judged by its features, as it has functions at more than {MAX_EXAMINED_POINTS} points"
         return words
+
+    def _supports_form(self, solver: Solver) -> bool:
+        """Return True if the solver supports the evaluation form, and no flat form is requested."""
+        return self._requested_form == "auto" and self._form is not None and solver.supports_form(self._form)
 
     def _form_name(self, solver: Solver) -> FormName:
         """Return the form in which functions would be given to a solver: "primal" or "dual"."""

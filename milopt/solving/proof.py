@@ -72,6 +72,14 @@ class CandidatePoint:
     evaluation: PointEvaluation
 
 
+def evaluate_candidate(
+    form: EvaluationForm, spaces: Sequence[KernelSpace], point: PrimalDualPoint
+) -> CandidatePoint | None:
+    """Return a point of the program with its evaluation; None if it is not finite."""
+    parts = (point.x, *point.coefficients, *([] if point.z is None else [point.z]))
+    return _evaluate(form, spaces, point) if all(np.isfinite(part).all() for part in parts) else None
+
+
 def recover_candidate(
     form: EvaluationForm, spaces: Sequence[KernelSpace], compiled: CompiledForm, answer: Answer
 ) -> CandidatePoint | None:
@@ -94,7 +102,9 @@ class Prover:
     lowering: Lowering
     form: EvaluationForm
     spaces: Sequence[KernelSpace]
-    compiled: CompiledForm
+    compiled: CompiledForm | None
+    """Flat form of the answer; None if the point is not that of a flat form. It is then neither completed nor polished.
+    """
     options: Options
 
     def prove(self, answer: Answer, candidate: CandidatePoint) -> Outcome:
@@ -113,8 +123,9 @@ class Prover:
         before: Certificate | None = None
         if self.options.polish and candidate.point.z is not None:
             candidate, proof, before = self._repair(candidate, proof)
-            if not proof.holds(tolerance) and not self.compiled.form.conic:
-                candidate, proof, before = self._polish(answer, candidate, proof, before)
+            compiled = self.compiled
+            if compiled is not None and not proof.holds(tolerance) and not compiled.form.conic:
+                candidate, proof, before = self._polish(compiled, answer, candidate, proof, before)
         outcome = Outcome.from_answer(self.form, answer, candidate.point, candidate.evaluation, proof, tolerance)
         return replace(outcome, polished=before, inertia=answer.inertia)
 
@@ -137,7 +148,9 @@ class Prover:
         (`CompiledForm.complete`), provided that this improves the certificate. `x` is the solution of the flat form.
         """
         proof, tolerance = self._certificate(candidate), self.options.tolerance
-        whole = None if x is None or proof.holds(tolerance) else self.compiled.complete(candidate.point, x)
+        if x is None or self.compiled is None or proof.holds(tolerance):
+            return candidate, proof
+        whole = self.compiled.complete(candidate.point, x)
         if whole is None:
             return candidate, proof
         other = _evaluate(self.form, self.spaces, whole)
@@ -167,7 +180,12 @@ class Prover:
         return other, new, proof if mended else None
 
     def _polish(
-        self, answer: Answer, candidate: CandidatePoint, proof: Certificate, before: Certificate | None
+        self,
+        compiled: CompiledForm,
+        answer: Answer,
+        candidate: CandidatePoint,
+        proof: Certificate,
+        before: Certificate | None,
     ) -> tuple[CandidatePoint, Certificate, Certificate | None]:
         """Try the polishing methods until the certificate holds.
 
@@ -180,15 +198,16 @@ class Prover:
             if answer.x is None or answer.z is None or proof.holds(tolerance):
                 break
             if method.is_equilibrated:
-                units = units or equilibrate(self.compiled.form)
+                units = units or equilibrate(compiled.form)
             chosen = units if method.is_equilibrated else None
             candidate, proof, before = self._polish_from(
-                (answer.x, answer.z), method.by, chosen, candidate, proof, before
+                compiled, (answer.x, answer.z), method.by, chosen, candidate, proof, before
             )
         return candidate, proof, before
 
     def _polish_from(
         self,
+        compiled: CompiledForm,
         start: tuple[Vector, Vector],
         by: Factorisation,
         units: EquilibratedProgram | None,
@@ -202,11 +221,11 @@ class Prover:
         """
         at = start if units is None else units.to_scaled(*start)
         for _ in range(MAX_POLISHES):
-            at = polish(self.compiled.form if units is None else units.form, *at, by)
+            at = polish(compiled.form if units is None else units.form, *at, by)
             x, z = at if units is None else units.to_original(*at)
             # The certificate allows small violations; a polish must not gain from them.
-            x = np.clip(x, self.compiled.form.lower, self.compiled.form.upper)
-            moved = _evaluate(self.form, self.spaces, self.compiled.recover(x, z))
+            x = np.clip(x, compiled.form.lower, compiled.form.upper)
+            moved = _evaluate(self.form, self.spaces, compiled.recover(x, z))
             if not np.isfinite(moved.evaluation.objective):
                 break  # numbers so large that their products overflow
             better, new = self._certify(x, moved)
