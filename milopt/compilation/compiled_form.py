@@ -21,7 +21,11 @@ class PrimalDualPoint:
     x: Vector
     """Values of the columns."""
     coefficients: tuple[Vector, ...]
-    """Per function, the kernel coefficients a with f = sum_p a_p K(x_p, .), over all its points."""
+    """Per function, its vector (see `KernelSpace`).
+
+    It contains the weights w of the features of its kernel, f = <w, phi(.)>, or, if the kernel has none, coefficients a
+    over all its points, f = sum_p a_p K(x_p, .).
+    """
     z: Vector | None
     """Multipliers of all rows; None if they are not known."""
 

@@ -2,7 +2,8 @@
 
     f(x_p) = L_p beta  at the points x_p,   ||f|| = ||beta||
 
-L_p are the coordinates of the point x_p (`Whitening`).
+L_p are the coordinates of the point x_p: its features if the kernel has few of them (`FeatureCoordinates`), otherwise
+coordinates in the span of the points that occur in the rows (`Whitening`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_cones
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.kernel_space import Whitening
+from milopt.compilation.kernel_space import Coordinates
 from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
@@ -27,7 +28,7 @@ from milopt.declaration.programs.sparse import selection_matrix, stack_rows, tra
 class PrimalForm(CompiledForm):
     """Standard form whose columns are those of the program, followed by one block of coordinates per function."""
 
-    def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
+    def __init__(self, source: EvaluationForm, whitenings: Sequence[Coordinates], active: Index) -> None:
         self.source = source
         self.whitenings = list(whitenings)
         flat, cones = split_cones(source, active)
@@ -68,7 +69,7 @@ class PrimalForm(CompiledForm):
             span = slice(int(self.starts[k]), int(self.starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
-                q[span] += whitening.rows(used).T @ o.p[k][used]
+                q[span] += np.asarray(whitening.rows(used).T @ o.p[k][used])
             if o.ridge[k]:
                 pieces.append(Piece(_unit(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
@@ -122,7 +123,7 @@ class PrimalForm(CompiledForm):
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        coefficients = tuple(w.coefficients(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
+        coefficients = tuple(w.function(x[span]) for w, span in zip(self.whitenings, self._spans, strict=True))
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
     def complete(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
@@ -135,13 +136,13 @@ class PrimalForm(CompiledForm):
         o, completed = self.source.objective, list(point.coefficients)
         in_cones = {block.space for block in self.source.blocks}
         for k, (whitening, span) in enumerate(zip(self.whitenings, self._spans, strict=True)):
-            if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.rank == whitening.points.size:
+            if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.is_complete:
                 continue
             stationary_weights = transpose(self.source.rows.E[k]) @ point.z - o.p[k]
             for square in o.squares:
                 r = self._flat(square.rows) @ x + square.rows.g
                 stationary_weights = stationary_weights - transpose(square.rows.E[k]) @ apply_weight(square.weight, r)
-            completed[k] = whitening.coefficients(x[span], stationary_weights / o.ridge[k])
+            completed[k] = whitening.function(x[span], stationary_weights / o.ridge[k])
         same = all(new is old for new, old in zip(completed, point.coefficients, strict=True))
         return None if same else replace(point, coefficients=tuple(completed))
 
@@ -163,9 +164,7 @@ class PrimalForm(CompiledForm):
         """Return the coefficients of rows over columns and coordinates as one matrix, without the constants."""
         parts = [rows.A]
         for whitening, e in zip(self.whitenings, rows.E, strict=True):
-            used = np.unique(e.indices).astype(np.intp)
-            dense = e[:, used] @ whitening.rows(used) if used.size else np.zeros((rows.count, whitening.rank))
-            parts.append(sp.csr_array(dense))
+            parts.append(sp.csr_array(whitening.combine(e)))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
     def _rows(self, flat: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:

@@ -127,7 +127,7 @@ class Prover:
 
     def _declared(self, candidate: CandidatePoint) -> DeclaredResiduals:
         """Return the residuals of the declared constraints and objective at a point."""
-        values = LeafValues(self.lowering, candidate.point, candidate.evaluation.function_values)
+        values = LeafValues(self.lowering, candidate.point, candidate.evaluation.function_values, self.spaces)
         return declared_residuals(self.lowering, values, candidate.evaluation.objective)
 
     def _certify(self, x: Vector | None, candidate: CandidatePoint) -> tuple[CandidatePoint, Certificate]:
