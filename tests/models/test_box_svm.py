@@ -65,7 +65,7 @@ def test_the_optimum_equals_that_of_svc_on_the_gram_matrix(name, gram):
     weight = np.linspace(0.5, 1.5, len(y))
     model = BoxCountingSVM(C=3.0, gram=gram, scale="none")
     result = solve(model.program(bags, y, weight), name)
-    kernel = model._kernel(as_bags(bags))
+    kernel = model._build_kernel(as_bags(bags))
     expected, _ = svc_optimum(kernel(bags, bags), y, 3.0, weight)
     assert result.point is PointStatus.CERTIFIED
     assert result.objective == pytest.approx(expected, rel=1e-6)
@@ -76,7 +76,7 @@ def test_scores_of_new_bags_equal_those_of_svc(gram):
     bags, y = random_bags(1)
     new, _ = random_bags(2)
     model = BoxCountingSVM(C=3.0, gram=gram, scale="none", solver="clarabel").fit(bags, y)
-    kernel = model._kernel(as_bags(bags))
+    kernel = model._build_kernel(as_bags(bags))
     _, svc = svc_optimum(kernel(bags, bags), y, 3.0)
     np.testing.assert_allclose(model.decision_function(new), svc.decision_function(kernel(new, bags)), atol=1e-4)
 
@@ -88,7 +88,7 @@ def test_with_a_regularised_bias_native_solves_the_dual_box_qp(name):
     program = model.program(bags, y)
     form = program.to_standard_form("dual")
     assert form.m == 0
-    gram = model._kernel(as_bags(bags))(bags, bags)
+    gram = model._build_kernel(as_bags(bags))(bags, bags)
     np.testing.assert_allclose(form.P.sparse.toarray(), np.outer(y, y) * (gram + 1.0), atol=1e-10)
     result = solve(program, name)
     assert result.point is PointStatus.CERTIFIED
