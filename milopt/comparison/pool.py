@@ -5,7 +5,6 @@ Ctrl-C ends all processes at once.
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
@@ -17,9 +16,8 @@ import numpy.typing as npt
 
 from milopt.comparison.fit_task import FitOutcome, FitTask, run_fit_task
 from milopt.declaration.bags.bags import Bags
+from milopt.evaluation.child_warnings import suppress_resource_warnings
 
-RESOURCE_TRACKER_FILTER = "ignore:resource_tracker:UserWarning"
-"""Warning filter: a killed worker leaves resources of its libraries (a lock of Pyomo) to be cleaned up silently."""
 SUBMISSION_TIMEOUT_SECONDS = 5.0
 """Seconds to wait until all submitted tasks have reached a worker, before the workers are shut down."""
 
@@ -69,7 +67,7 @@ def _run_until_killed(
 
     from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
-    with _block_interrupts_in_children():
+    with suppress_resource_warnings(), _block_interrupts_in_children():
         workers = ProcessPoolExecutor(
             jobs, initializer=_store_data, initargs=(bags, labels), env={"OMP_NUM_THREADS": "1"}
         )
@@ -83,7 +81,7 @@ def _run_until_killed(
                     yield _killed_outcome(task)
                     continue
                 try:
-                    with _block_interrupts_in_children():
+                    with suppress_resource_warnings(), _block_interrupts_in_children():
                         futures[workers.submit(_run_with_stored_data, task)] = task
                 except TerminatedWorkerError:
                     lost.append(task)
@@ -126,18 +124,11 @@ def _run_with_stored_data(task: FitTask) -> FitOutcome:
 def _block_interrupts_in_children() -> Iterator[None]:
     """Block Ctrl-C in processes that are started inside the block, because a terminal sends it to all processes.
 
-    The parent process ends its children. It receives a Ctrl-C itself when the block ends. Warnings of Python about
-    resources of killed children are also suppressed in these processes.
+    The parent process ends its children. It receives a Ctrl-C itself when the block ends.
     """
-    filters = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = f"{filters},{RESOURCE_TRACKER_FILTER}" if filters else RESOURCE_TRACKER_FILTER
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else set()
     try:
         yield
     finally:
-        if filters is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = filters
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

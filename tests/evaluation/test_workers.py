@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import joblib
 import pytest
 
 from milopt.data.data_set import DataSet
@@ -268,3 +269,22 @@ def test_the_limit_of_one_thread_ends_when_the_last_thread_leaves() -> None:
         assert threads() == {1}
         second.__exit__(None, None, None)
         assert threads() == before
+
+
+def test_processes_of_a_run_do_not_warn_about_resources_of_killed_workers(
+    toy: DataSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C kills workers; the resource tracker then reports their locks, which are no fault of the user."""
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    filters: list[str | None] = []
+    parallel = joblib.Parallel
+
+    class RecordingParallel(parallel):  # type: ignore[misc, valid-type]
+        def __call__(self, tasks: object) -> object:
+            filters.append(os.environ.get("PYTHONWARNINGS"))
+            return super().__call__(tasks)
+
+    monkeypatch.setattr(joblib, "Parallel", RecordingParallel)
+    evaluate(toy, "set-kernel-svm", "2", settings=FIXED, grid={}, n_jobs=2)
+    assert filters == ["ignore:resource_tracker:UserWarning"]
+    assert "PYTHONWARNINGS" not in os.environ
