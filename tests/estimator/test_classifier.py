@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
 from milopt import RBF, BagClassifier, ConvexConcave, Linear, Options, Precomputed, Program, as_bags, bag_mean, solve
-from milopt.errors import BagsError, MiloptError, MiloptWarning, ParameterError, UncertifiedError
+from milopt.errors import BagsError, DeclarationError, MiloptError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.models import MILES, MISVM, SetKernelSVM
 
 METHODS = ("predict", "decision_function", "instance_scores", "predict_instances")
@@ -406,3 +406,15 @@ def test_random_choices_of_a_model_depend_only_on_its_seed(data) -> None:
     assert seen[:3] == [5, 5, 5]
     assert isinstance(seen[3], int)
     assert seen[3] == seen[4]
+
+
+def test_a_score_per_instance_instead_of_per_bag_raises_an_error_at_the_fit(data) -> None:
+    class InstanceScored(MISVM):
+        def declare(self, bags, y, weight):
+            program = super().declare(bags, y, weight)
+            f = program.functions["f"]
+            program.score(lambda new: f(new))
+            return program
+
+    with pytest.raises(DeclarationError, match=r"The score of program .* has shape .* return one score per bag"):
+        InstanceScored().fit(data.bags, data.y)

@@ -460,7 +460,13 @@ class Program(ProgramViews, Problem):
         """
         if self.bag_score is None:
             raise DeclarationError(f"Program {self.name!r} does not declare a score; call program.score(...).")
-        return result.value(self.bag_score(bags))
+        scores = result.value(self.bag_score(bags))
+        if scores.shape != (len(bags),):
+            raise DeclarationError(
+                f"The score of program {self.name!r} has shape {scores.shape} for {len(bags)} bags: return one score "
+                "per bag, such as bag_max(f(new) + b) or bag_mean(f(new) + b)."
+            )
+        return scores
 
     def instance_scores(self, result: Result, points: Points) -> npt.NDArray[np.float64]:
         """Return the declared score of each instance at the solution of a result.
