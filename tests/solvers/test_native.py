@@ -238,7 +238,10 @@ def test_unsupported_reason_names_the_obstacle(program: StandardForm, words: str
     reason = Native().unsupported_reason(program)
     assert reason is not None
     assert "; native solves equality-constrained quadratics, box-constrained QPs and dense LPs" in reason
-    with pytest.raises(UnsupportedError, match=f"^native cannot solve '{program.name}': it has {words}.*columns\\.$"):
+    with pytest.raises(
+        UnsupportedError,
+        match=f"^native cannot solve '{program.name}': this form of the program has {words}.*columns\\.$",
+    ):
         solve(program)
 
 
