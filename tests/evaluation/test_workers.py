@@ -274,7 +274,7 @@ def test_the_limit_of_one_thread_ends_when_the_last_thread_leaves() -> None:
 def test_processes_of_a_run_do_not_warn_about_resources_of_killed_workers(
     toy: DataSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C kills workers; the resource tracker then reports their locks, which are no fault of the user."""
+    """Ctrl-C kills workers; the resource tracker then reports their locks, which the user cannot change."""
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     filters: list[str | None] = []
     parallel = joblib.Parallel

@@ -49,7 +49,7 @@ class QuadForm(Atom):
         return symmetric_root(self.weight, self.describe())
 
     @cached_property
-    def is_convex(self) -> bool:  # type: ignore[override]
+    def is_convex(self) -> bool:  # type: ignore[override]  # computed once, when it is asked for
         """Whether W is positive semidefinite."""
         return is_semidefinite(self.weight)
 
