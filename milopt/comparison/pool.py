@@ -5,10 +5,8 @@ Ctrl-C ends all processes at once.
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy.typing as npt
 from milopt.comparison.fit_task import FitOutcome, FitTask, run_fit_task
 from milopt.declaration.bags.bags import Bags
 from milopt.evaluation.child_warnings import suppress_resource_warnings
+from milopt.evaluation.interrupt import block_interrupts_in_children
 
 SUBMISSION_TIMEOUT_SECONDS = 5.0
 """Seconds to wait until all submitted tasks have reached a worker, before the workers are shut down."""
@@ -67,7 +66,7 @@ def _run_until_killed(
 
     from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
-    with suppress_resource_warnings(), _block_interrupts_in_children():
+    with suppress_resource_warnings(), block_interrupts_in_children():
         workers = ProcessPoolExecutor(
             jobs, initializer=_store_data, initargs=(bags, labels), env={"OMP_NUM_THREADS": "1"}
         )
@@ -81,7 +80,7 @@ def _run_until_killed(
                     yield _killed_outcome(task)
                     continue
                 try:
-                    with suppress_resource_warnings(), _block_interrupts_in_children():
+                    with suppress_resource_warnings(), block_interrupts_in_children():
                         futures[workers.submit(_run_with_stored_data, task)] = task
                 except TerminatedWorkerError:
                     lost.append(task)
@@ -118,17 +117,3 @@ def _store_data(bags: Bags, labels: npt.NDArray[Any]) -> None:
 def _run_with_stored_data(task: FitTask) -> FitOutcome:
     assert _stored_data is not None
     return run_fit_task(task, *_stored_data)
-
-
-@contextmanager
-def _block_interrupts_in_children() -> Iterator[None]:
-    """Block Ctrl-C in processes that are started inside the block, because a terminal sends it to all processes.
-
-    The parent process ends its children. It receives a Ctrl-C itself when the block ends.
-    """
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else set()
-    try:
-        yield
-    finally:
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 
 
@@ -31,8 +32,29 @@ def stop_on_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextmanager
+def block_interrupts_in_children() -> Iterator[None]:
+    """Block Ctrl-C in processes that are started inside the block, because a terminal sends it to all processes.
+
+    The parent process ends its children. It receives a Ctrl-C itself when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # The first process that is started also starts the resource trackers, which unblock the signal in this process.
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def ignore_interrupts() -> None:
-    """Ignore Ctrl-C in a worker process; terminals send it to all processes, and the parent process decides."""
+    """Ignore Ctrl-C in a worker process, also in one that another part of the program has started before."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

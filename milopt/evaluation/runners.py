@@ -20,7 +20,7 @@ import numpy as np
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, MissingSolverError, ParameterError
 from milopt.evaluation.child_warnings import suppress_resource_warnings
-from milopt.evaluation.interrupt import ignore_interrupts
+from milopt.evaluation.interrupt import block_interrupts_in_children, ignore_interrupts
 from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.task import Task, TaskData, run_task
 
@@ -67,7 +67,11 @@ def worker_runner(n_jobs: int) -> Runner:
         from joblib import Parallel, delayed, parallel_config
 
         remaining = dict(enumerate(tasks))
-        with suppress_resource_warnings(), parallel_config("loky", inner_max_num_threads=1):
+        with (
+            suppress_resource_warnings(),
+            block_interrupts_in_children(),
+            parallel_config("loky", inner_max_num_threads=1),
+        ):
             # Not more processes than tasks: loky would also start processes that have nothing to do.
             workers = n_jobs if n_jobs == -1 else min(n_jobs, len(tasks))
             parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=ignore_interrupts)
