@@ -34,6 +34,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
+    from milopt.compilation.evaluation_form import EvaluationForm
     from milopt.solving.profile import Profile
 
 EQUALITY_TOLERANCE = 1e-9
@@ -85,6 +86,10 @@ class LibSVM(Solver):
         """Return, as a part of a sentence, why the form is not the dual of a C-SVM, or None if it is."""
         difference = _difference_from_svm_dual(form)
         return None if difference is None else f"libsvm only solves C-SVM duals{difference}"
+
+    def requires_dual(self, form: EvaluationForm) -> bool:
+        """Return True: only duals of C-SVMs are solved."""
+        return True
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Return an engine for a C-SVM dual. Its `solve` raises `UnsupportedError` for any other form."""

@@ -105,6 +105,11 @@ class FeatureMap(BagKernel):
     is_semidefinite: ClassVar[bool] = True
     reference: Bags
 
+    @property
+    def has_features(self) -> bool:
+        """Always False: there are as many features as reference bags, so programs use the Gram matrix."""
+        return False
+
     @abstractmethod
     def raw_features(self, bags: Bags) -> Floats:
         """Return the features phi before centring and scaling, one row per bag."""

@@ -12,7 +12,8 @@ from milopt.arrays import Index
 from milopt.compilation.compiled_form import CompiledForm
 from milopt.compilation.dual_form import DualForm
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.kernel_space import KernelSpace, Whitening
+from milopt.compilation.form_choice import FormRequest, choose_form
+from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import StandIn, one_hot_minorant
 from milopt.compilation.primal_form import PrimalForm
@@ -53,7 +54,8 @@ def compile_form(source: EvaluationForm, form: FormName, active: Index) -> Compi
     spaces = [KernelSpace(space) for space in source.spaces]
     if form == "dual":
         return DualForm(source, spaces, active)
-    return PrimalForm(source, [Whitening(space) for space in spaces], active)
+    choice = choose_form(source, active, FormRequest("primal", False, False, False))
+    return PrimalForm(source, choice.coordinates(spaces), active)
 
 
 def witness_minorants(program: Program, witnesses: WitnessChoice) -> dict[Atom, StandIn]:

@@ -21,7 +21,11 @@ class PrimalDualPoint:
     x: Vector
     """Values of the columns."""
     coefficients: tuple[Vector, ...]
-    """Per function f, its kernel coefficients a, one per point of the function: f = sum_p a_p K(x_p, .)."""
+    """Per function f, its vector (see `KernelSpace`).
+
+    It contains the weights w of the features of its kernel, f = <w, phi(.)>. If the kernel has no features, it contains
+    kernel coefficients a, one per point of the function: f = sum_p a_p K(x_p, .).
+    """
     z: Vector | None
     """Multipliers of all rows of the evaluation form; None if they are not known."""
 

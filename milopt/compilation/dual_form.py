@@ -41,6 +41,7 @@ from milopt.compilation.separation import SeparableProgram, has_nonpolyhedral_co
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
+from milopt.declaration.kernels.gram import inner_products
 from milopt.declaration.programs.semidefinite import is_semidefinite
 from milopt.declaration.programs.sparse import (
     from_parts,
@@ -198,6 +199,16 @@ class DualForm(CompiledForm):
                 product = space.combination_gram(self.source.rows.E[k], self.active)
                 _check_kernel_semidefinite(space, product)
                 pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
+            elif space.features is not None and used.size > e.shape[0]:
+                combined = space.features.combine(e)
+                pieces.append(
+                    Piece(
+                        selection_matrix(np.arange(e.shape[0]), self._width), inner_products(combined, combined) / ridge
+                    )
+                )
+                target = space.from_points(p)
+                linear[: e.shape[0]] -= np.asarray(combined @ target) / ridge
+                constant += 0.5 * float(target @ target) / ridge
             elif used.size:
                 square = space.symmetric_gram(used)
                 _check_kernel_semidefinite(space, square.gram)
@@ -272,8 +283,8 @@ class DualForm(CompiledForm):
         s, o = self.primal, self.source.objective
         multipliers = x[: self._row_count]
         coefficients = tuple(
-            np.asarray(transpose(e) @ multipliers - p) / ridge
-            for e, p, ridge in zip(s.rows.E, o.p, o.ridge, strict=True)
+            space.from_points(np.asarray(transpose(e) @ multipliers - p) / ridge)
+            for space, e, p, ridge in zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)
         )
         primal = np.zeros(s.n)
         for group in s.groups:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,8 @@ from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.compilation.evaluation_form import Space
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, concatenate_bags
-from milopt.declaration.kernels.gram import submatrix, symmetrise
+from milopt.declaration.kernels.feature_rows import FeatureRows
+from milopt.declaration.kernels.gram import inner_products, submatrix, symmetrise
 from milopt.declaration.kernels.gram_cache import cached_gram
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
 from milopt.errors import ConvexityError
@@ -25,10 +27,13 @@ MIN_FULL_GRAM_FRACTION = 0.75
 
 
 class KernelSpace:
-    """Cache of the rows K(x_p, all points) of one function's kernel matrix.
+    """Points of one function, with the products of its kernel that forms and certificates need.
 
-    Rows are computed in blocks: each call that needs new rows adds one block. A point whose row is in the cache is
-    called touched.
+    A function is represented by a vector. If the kernel has features, it is the vector w over the features with
+    f(x) = <w, phi(x)>, and no matrix of kernel values over all points is computed. Otherwise it is the vector a over the
+    points with f = sum_p a_p K(x_p, .), and the rows K(x_p, all points) of the kernel matrix are cached. They are
+    computed in blocks: each call that needs new rows adds one block. A point whose row is in the cache is called
+    touched.
     """
 
     def __init__(self, space: Space) -> None:
@@ -36,6 +41,9 @@ class KernelSpace:
         self._given = space.points
         self.points: Points = _stack_points(space.points)
         self.count = space.count
+        kernel = space.function.kernel
+        self.features = FeatureRows(kernel, self.points) if kernel.has_features and self.count else None
+        """Features of the points; None if the kernel has none."""
         self.place = np.full(self.count, -1, dtype=np.intp)
         """Per point, the index of its row in the cache; -1 if the point is not touched."""
         self.touched = np.zeros(0, dtype=np.intp)
@@ -78,7 +86,9 @@ class KernelSpace:
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """Return K(rows, columns), read-only, for two sets of points, after touching the points in `columns`."""
+        """Return K(rows, columns), read-only, for two sets of points; without features, touch the points in `columns`."""
+        if self.features is not None:
+            return self.features.gram(rows, columns)
         self.ensure_rows(columns)
         if len(self._blocks) == 1 and all(_is_full_range(index, self.count) for index in (self.touched, columns, rows)):
             return self._blocks[0].T
@@ -140,6 +150,8 @@ class KernelSpace:
 
     def _cross_gram(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
         """Return E K G' for E = `left` and G = `right`, whose rows are linear combinations of points."""
+        if self.features is not None:
+            return inner_products(self.features.combine(left), self.features.combine(right))
         points = np.unique(left.indices).astype(np.intp)
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
@@ -155,16 +167,50 @@ class KernelSpace:
                 total += part @ rows
         return np.asarray(right @ total.T).T
 
-    def values(self, coefficients: Vector) -> Vector:
-        """Return the values of f = sum_p a_p K(x_p, .) at all points; `coefficients` is a."""
-        support = np.flatnonzero(coefficients)
+    # -- functions as vectors ------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Length of the vector of a function: the number of features or, if there are none, of points."""
+        return self.count if self.features is None else self.features.count
+
+    def from_points(self, coefficients: Vector) -> Vector:
+        """Return the vector of the function sum_p a_p K(x_p, .) with these coefficients a over the points."""
+        return coefficients if self.features is None else self.features.transpose_times(coefficients)
+
+    def to_points(self, function: Vector) -> Vector:
+        """Return coefficients a over the points with f = sum_p a_p K(x_p, .), for a function in their span."""
+        return function if self.features is None else self.features.expand(function)
+
+    def values(self, function: Vector) -> Vector:
+        """Return the values of a function at all points."""
+        if self.features is not None:
+            return self.features.times(function)
+        support = np.flatnonzero(function)
         if not support.size:
             return np.zeros(self.count)
         self.ensure_rows(support)
         weights = np.zeros(self.touched.size)
-        weights[self.place[support]] = coefficients[support]
+        weights[self.place[support]] = function[support]
         parts = zip(np.split(weights, self._starts[1:-1]), self._blocks, strict=True)
         return np.asarray(sum(part @ block for part, block in parts))
+
+    def inner_product(self, left: Vector, right: Vector, values: Vector) -> float:
+        """Return the inner product <f, g> of two functions; `values` are those of g = `right` at all points."""
+        return float(left @ (values if self.features is None else right))
+
+    def length(self, function: Vector) -> float:
+        """Return ||f|| of a function."""
+        return self.norm(function) if self.features is None else float(np.linalg.norm(function))
+
+    def point_size(self, function: Vector) -> float:
+        """Return the size of the coefficients over the points of a function.
+
+        It is the largest one, or, if the kernel has features, the smallest possible sum of their absolute values.
+        """
+        if self.features is None:
+            return float(np.max(np.abs(function), initial=0.0))
+        return float(np.linalg.norm(function)) / (self.features.largest_length or 1.0)
 
     def norm(self, coefficients: Vector) -> float:
         """Return ||sum_p a_p K(x_p, .)|| in the kernel's space; `coefficients` is a.
@@ -173,9 +219,8 @@ class KernelSpace:
         cancellation in a'Ka. Otherwise it is sqrt(max(a'Ka, rounding)), where rounding is the size of the error of
         a'Ka: errors of eps sqrt(K(x,x) K(y,y)) in kernel values cause an error of about eps sum_p a_p^2 K(x_p, x_p).
         """
-        features = self.function.kernel.features(self.points)
-        if features is not None:
-            return float(np.linalg.norm(features.T @ coefficients))
+        if self.features is not None:
+            return float(np.linalg.norm(self.features.transpose_times(coefficients)))
         support = np.flatnonzero(coefficients)
         squared = float(coefficients @ self.values(coefficients))
         rounding = np.finfo(np.float64).eps * float(coefficients[support] ** 2 @ self._diagonal(support))
@@ -306,6 +351,26 @@ class Whitening:
         """Return the coordinates of the points in `index`, one row per point; all of them must have been added."""
         return self.factor[self.place[index]]
 
+    def function(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
+        """Return the function with these coordinates, as a vector of its space (see `KernelSpace`)."""
+        return self.space.from_points(self.coefficients(coordinates, wanted))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every point has exact coordinates: none was left out because it is almost in the span of others."""
+        return self.rank == self.points.size
+
+    def combine(self, combinations: sp.csr_array) -> Points:
+        """Return E L for a sparse matrix E of combinations of points with coordinates L."""
+        used = np.unique(combinations.indices).astype(np.intp)
+        if not used.size:
+            return np.zeros((combinations.shape[0], self.rank))
+        return np.asarray(combinations[:, used] @ self.coordinates(used))
+
+    def has_coordinates(self, index: Index) -> bool:
+        """Return True if all points in `index` have been added."""
+        return bool((self.place[index] >= 0).all())
+
     def coefficients(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
         """Return kernel coefficients, one per point, of a function with these coordinates.
 
@@ -326,6 +391,46 @@ class Whitening:
                 self.coordinates(self.basis_points), coordinates, lower=True, trans="T"
             )
         return result
+
+
+class FeatureCoordinates:
+    """Coordinates of points by the features of the kernel: L = Phi, the same for all points and never changed.
+
+    The members are those of `Whitening`.
+    """
+
+    def __init__(self, space: KernelSpace, features: FeatureRows) -> None:
+        self.space = space
+        self.rank = features.count
+        self.is_complete = True
+        self._features = features
+
+    def copy(self) -> FeatureCoordinates:
+        """Return the object itself, which does not change."""
+        return self
+
+    def extend(self, index: Index) -> None:
+        """Do nothing: all points have coordinates."""
+
+    def coordinates(self, index: Index) -> Points:
+        """Return the coordinates of the points in `index`, one row per point."""
+        return self._features.rows(index)
+
+    def combine(self, combinations: sp.csr_array) -> Points:
+        """Return E L for a sparse matrix E of combinations of points, dense unless the features are sparse."""
+        return self._features.combine(combinations)
+
+    def has_coordinates(self, index: Index) -> bool:
+        """Return True: all points have coordinates."""
+        return True
+
+    def function(self, coordinates: Vector, wanted: Vector | None = None) -> Vector:
+        """Return the function with these coordinates: they are its vector. `wanted` is not used."""
+        return coordinates.copy()
+
+
+Coordinates: TypeAlias = Whitening | FeatureCoordinates
+"""Coordinates of the points of one function."""
 
 
 def _is_full_range(index: Index, count: int) -> bool:

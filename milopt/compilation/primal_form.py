@@ -2,7 +2,8 @@
 
     f(x_p) = L_p beta  at the points x_p,   ||f|| = ||beta||
 
-beta are the coordinates of f and the row vector L_p those of the point x_p (`Whitening`).
+beta are the coordinates of f and the row vector L_p those of the point x_p: its features if the kernel has few of them
+(`FeatureCoordinates`), otherwise coordinates in the span of the points that occur in the rows (`Whitening`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_polyhedral_rows
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.kernel_space import Whitening
+from milopt.compilation.kernel_space import Coordinates
 from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
@@ -27,7 +28,7 @@ from milopt.declaration.programs.sparse import selection_matrix, stack_rows, tra
 class PrimalForm(CompiledForm):
     """Standard form whose columns are those of the program, followed by the coordinates of each function."""
 
-    def __init__(self, source: EvaluationForm, whitenings: Sequence[Whitening], active: Index) -> None:
+    def __init__(self, source: EvaluationForm, whitenings: Sequence[Coordinates], active: Index) -> None:
         self.source = source
         self.whitenings = list(whitenings)
         polyhedral, cones = split_polyhedral_rows(source, active)
@@ -68,7 +69,7 @@ class PrimalForm(CompiledForm):
             span = slice(int(self.starts[k]), int(self.starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
-                q[span] += whitening.coordinates(used).T @ o.p[k][used]
+                q[span] += np.asarray(whitening.coordinates(used).T @ o.p[k][used])
             if o.ridge[k]:
                 pieces.append(Piece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
@@ -123,9 +124,7 @@ class PrimalForm(CompiledForm):
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        coefficients = tuple(
-            w.coefficients(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True)
-        )
+        coefficients = tuple(w.function(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True))
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
     def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:
@@ -139,13 +138,13 @@ class PrimalForm(CompiledForm):
         o, completed = self.source.objective, list(point.coefficients)
         in_cones = {block.space for block in self.source.blocks}
         for k, (whitening, span) in enumerate(zip(self.whitenings, self._coordinate_slices, strict=True)):
-            if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.rank == whitening.points.size:
+            if point.z is None or o.ridge[k] <= 0 or k in in_cones or whitening.is_complete:
                 continue
             stationary_weights = transpose(self.source.rows.E[k]) @ point.z - o.p[k]
             for square in o.squares:
                 r = self._row_matrix(square.rows) @ x + square.rows.g
                 stationary_weights = stationary_weights - transpose(square.rows.E[k]) @ apply_weight(square.weight, r)
-            completed[k] = whitening.coefficients(x[span], stationary_weights / o.ridge[k])
+            completed[k] = whitening.function(x[span], stationary_weights / o.ridge[k])
         same = all(new is old for new, old in zip(completed, point.coefficients, strict=True))
         return None if same else replace(point, coefficients=tuple(completed))
 
@@ -167,9 +166,7 @@ class PrimalForm(CompiledForm):
         """Return one matrix with the coefficients of affine rows over all columns of `form`, without the constants."""
         parts = [rows.A]
         for whitening, e in zip(self.whitenings, rows.E, strict=True):
-            used = np.unique(e.indices).astype(np.intp)
-            dense = e[:, used] @ whitening.coordinates(used) if used.size else np.zeros((rows.count, whitening.rank))
-            parts.append(sp.csr_array(dense))
+            parts.append(sp.csr_array(whitening.combine(e)))
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
 
     def _form_rows(self, polyhedral: Index, cones: list[int]) -> tuple[Index, sp.csr_array, Vector, list[RowBlock]]:

@@ -5,7 +5,8 @@ For  1/2 c ||f||^2 + 1/2 sum_k r_k'W_k r_k,  r_k = A_k x + E_k f,  the Hessian a
     T (a, x) = (c a + sum_k E_k'W_k r_k,  sum_k A_k'W_k r_k)
 
 where K is the kernel matrix of all points. T is symmetric in the inner product  <(a, x), (b, y)> = a'Kb + x'y  of f and
-x, so the Lanczos method needs no coordinates of f.
+x, so the Lanczos method needs no coordinates of f. If the kernel has features, the weights w of the features replace a,
+and the inner product is w'v + x'y.
 """
 
 from __future__ import annotations
@@ -31,27 +32,37 @@ def smallest_curvature(form: EvaluationForm, spaces: Sequence[KernelSpace], tole
     The estimate is the smallest Ritz value. Its estimated relative error is at most `tolerance`, unless
     `MAX_LANCZOS_STEPS` was reached.
     """
-    bounds = np.concatenate([[0], np.cumsum([space.count for space in spaces])]).astype(int)
+    bounds = np.concatenate([[0], np.cumsum([space.size for space in spaces])]).astype(int)
     total = int(bounds[-1])
     parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
 
     def apply_kernel(vector: Vector) -> Vector:
         """Return (Ka, x) for `vector` = (a, x); (b, y) @ (Ka, x) is the inner product <(a, x), (b, y)>."""
-        values = [space.values(vector[part]) for space, part in zip(spaces, parts, strict=True)]
-        return np.concatenate([*values, vector[total:]])
+        images = [
+            space.values(vector[part]) if space.features is None else vector[part]
+            for space, part in zip(spaces, parts, strict=True)
+        ]
+        return np.concatenate([*images, vector[total:]])
 
-    def apply_hessian(vector: Vector, values: Vector) -> Vector:
-        """Return T (a, x), given `vector` = (a, x) and `values` = (Ka, x)."""
+    def apply_hessian(vector: Vector, image: Vector) -> Vector:
+        """Return T (a, x), given `vector` = (a, x) and `image` = (Ka, x)."""
+        values = [
+            image[part] if space.features is None else space.values(vector[part])
+            for space, part in zip(spaces, parts, strict=True)
+        ]
         o = form.objective
         pulls = [ridge * vector[part] for ridge, part in zip(o.ridge, parts, strict=True)]
         columns = np.zeros(form.n)
         for square in o.squares:
             r = square.rows.A @ vector[total:]
-            for e, part in zip(square.rows.E, parts, strict=True):
-                r = r + e @ values[part]
+            for e, mine in zip(square.rows.E, values, strict=True):
+                r = r + e @ mine
             pull = apply_weight(square.weight, r)
             columns += square.rows.A.T @ pull
-            pulls = [mine + e.T @ pull for mine, e in zip(pulls, square.rows.E, strict=True)]
+            pulls = [
+                mine + space.from_points(np.asarray(e.T @ pull))
+                for space, mine, e in zip(spaces, pulls, square.rows.E, strict=True)
+            ]
         return np.concatenate([*pulls, columns])
 
     size = total + form.n

@@ -106,6 +106,7 @@ class Report:
         lines += [(_program_title(content, part), _format_program(part)) for part in content["programs"]]
         lines += [
             ("solver", f"{content['solver']}, scheme {content['scheme']}"),
+            *[("form", text) for text in dict.fromkeys(part["form"] for part in content["programs"]) if text],
             *_attempt_lines(content["programs"]),
             (
                 "status",
@@ -228,6 +229,7 @@ def _summarise_result(result: Result) -> Json:
     return {
         "program": _program_size(result),
         "solver": result.solver,
+        "form": result.form,
         "scheme": result.scheme,
         "status": str(result.termination),
         "raw_status": result.raw_status,

@@ -48,7 +48,7 @@ MAX_NAME_LENGTH = 200
 _RESULT_FIELDS = (
     *("solver", "scheme", "raw_status", "message", "log", "termination", "point", "objective", "bound", "values"),
     *("duals", "witnesses", "certificate", "polished", "iterations", "rebuilds", "seconds", "history", "attempts"),
-    *("ensemble", "inertia", "size"),
+    *("ensemble", "inertia", "size", "form"),
 )
 """Fields of a result besides its program and functions."""
 
@@ -168,10 +168,15 @@ def _encode_result(encoder: Encoder, answer: Result) -> dict[str, Any]:
     """Encode a result without its program."""
     plain = {name: encoder.encode(getattr(answer, name), name) for name in _RESULT_FIELDS}
     functions = {
-        name: [encoder.encode(function.points, name), encoder.encode(function.coefficients, name)]
+        name: [encoder.encode(part, name) for part in _stored_parts(function)]
         for name, function in answer.functions.items()
     }
     return plain | {"program": answer.program.name, "functions": functions}
+
+
+def _stored_parts(function: FittedFunction) -> list[Any]:
+    """Return the points and coefficients of a function, and its weights if its kernel has features."""
+    return [function.points, function.coefficients, *([] if function.weights is None else [function.weights])]
 
 
 def _find_model_class(
@@ -300,9 +305,12 @@ def _check_kernel_grids(fitted: FittedState) -> None:
 
 def _decode_result(code: Mapping[str, Any], program: Program | SemiInfinite, arrays: Mapping[str, Any]) -> Result:
     """Decode a result, and raise a ValueError if it does not fit its program."""
-    # Older files do not contain the inertia and the size.
-    new_fields = ("inertia", "size")
-    plain = {name: decode(code.get(name) if name in new_fields else code[name], arrays) for name in _RESULT_FIELDS}
+    # Older files do not contain the inertia, the size and the form.
+    new_fields = {"inertia": None, "size": None, "form": ""}
+    plain = {
+        name: decode(code.get(name, new_fields[name]) if name in new_fields else code[name], arrays)
+        for name in _RESULT_FIELDS
+    }
     for name in _RESULT_FIELDS:
         if not matches_type(plain[name], declared_types(Result)[name]):
             raise ValueError(f"its {name} is of another type")
@@ -312,8 +320,12 @@ def _decode_result(code: Mapping[str, Any], program: Program | SemiInfinite, arr
             raise ValueError(f"the values of {name} do not fit its program")
     functions: dict[str, FittedFunction] = {}
     for name, function in program.functions.items():
-        points, coefficients = (decode(part, arrays) for part in code["functions"][name])
+        # There are weights if the kernel has features; older files contain points and coefficients only.
+        points, coefficients, *others = (decode(part, arrays) for part in code["functions"][name])
+        weights = others[0] if others else None
+        if weights is not None and (not matches_type(weights, Floats) or weights.ndim != 1):
+            raise ValueError(f"the weights of {name} are not a vector")
         if coefficients.shape != points.shape[:1] or not matches_type(coefficients, Floats):
             raise ValueError(f"the coefficients of {name} do not fit its points")
-        functions[name] = FittedFunction(function.kernel, points, coefficients)
+        functions[name] = FittedFunction(function.kernel, points, coefficients, weights=weights)
     return Result(program=program, functions=functions, **plain)

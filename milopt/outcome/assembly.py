@@ -84,6 +84,7 @@ def assemble_result(
         farkas=_farkas_multipliers(lowering, outcome, ended),
         ray=_ray(lowering, spaces, outcome, ended),
         cone_duals=_cone_duals(outcome) if has_point else {},
+        form=outcome.form_reason,
         parameters={name: p.value for name, p in program.parameters.items() if p.value is not None},
     )
 
@@ -186,8 +187,12 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
     assert outcome.point is not None
     fitted: dict[str, FittedFunction] = {}
     for space, coefficients in zip(spaces, outcome.point.coefficients, strict=True):
-        support = np.flatnonzero(coefficients)
         function = space.function
+        if space.features is not None:
+            none = np.zeros(0)
+            fitted[function.name] = FittedFunction(function.kernel, space.points[:0], none, weights=coefficients)
+            continue
+        support = np.flatnonzero(coefficients)
         fitted[function.name] = FittedFunction(function.kernel, space.points[support], coefficients[support])
     values = _values(lowering, outcome) if lowering.program.functions else {}
     for name, function in lowering.program.functions.items():

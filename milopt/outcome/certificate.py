@@ -172,14 +172,24 @@ class PointEvaluation:
     rows: Vector
     """Values s = A x + E f + g of all rows."""
     objective: float
+    spaces: tuple[KernelSpace, ...]
+    """Spaces of the functions."""
 
 
 def evaluate(form: EvaluationForm, spaces: Sequence[KernelSpace], point: PrimalDualPoint) -> PointEvaluation:
     """Evaluate all functions at all their points, all rows, and the objective of a form at a point."""
     function_values = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
-    norms = tuple(float(a @ values) for a, values in zip(point.coefficients, function_values, strict=True))
+    norms = squared_norms(spaces, point, function_values)
     rows = form.rows.value(point.x, function_values)
-    return PointEvaluation(function_values, rows, form.value(point.x, function_values, norms))
+    return PointEvaluation(function_values, rows, form.value(point.x, function_values, norms), tuple(spaces))
+
+
+def squared_norms(
+    spaces: Sequence[KernelSpace], point: PrimalDualPoint, function_values: Sequence[Vector]
+) -> tuple[float, ...]:
+    """Return ||f||^2 of each function, given its values at all its points; rounding may make it negative."""
+    parts = zip(spaces, point.coefficients, function_values, strict=True)
+    return tuple(space.inner_product(function, function, values) for space, function, values in parts)
 
 
 def certify(
@@ -213,7 +223,7 @@ def certify(
     -------
     Certificate
     """
-    norms = _function_norms(point, evaluation)
+    norms = _function_norms(spaces, point, evaluation)
     violations, scale = _violations(form, point.x, evaluation, norms)
     scaled_bound, bound_violation = form.bounds.largest_violations(point.x)
     primal = max(_largest_ratio(violations, scale), scaled_bound)
@@ -255,7 +265,7 @@ def certify_integer(
     `bound` is the lower bound that the solver's search reports, or None. Without a bound, the gap is infinite.
     """
     x, objective = point.x, evaluation.objective
-    violations, scale = _violations(form, x, evaluation, _function_norms(point, evaluation))
+    violations, scale = _violations(form, x, evaluation, _function_norms(evaluation.spaces, point, evaluation))
     scaled_bound, bound_violation = form.bounds.largest_violations(x)
     fraction = _max_abs((x - np.round(x))[form.integer])
     primal = max(_largest_ratio(violations, scale), scaled_bound, fraction)
@@ -301,7 +311,8 @@ class _ObjectiveGradient:
         self._form, self._spaces, self._point, self._evaluation, self._norms = form, spaces, point, evaluation, norms
         self._sizes = sizes
         self._column_gradient, self._column_sizes, linear_sizes = o.q.copy(), np.abs(o.q), np.abs(o.q)
-        self._function_gradients = [ridge * a + p for ridge, a, p in zip(o.ridge, point.coefficients, o.p, strict=True)]
+        self._point_gradients = list(o.p)
+        """Per function, the part of the gradient that consists of kernel functions, by their coefficients."""
         self._linear_sizes = [_max_abs(p) for p in o.p]
         for square in o.squares:
             r, h = square.rows.value(point.x, evaluation.function_values), square.rows.g
@@ -313,11 +324,17 @@ class _ObjectiveGradient:
             )
             for k, e in enumerate(square.rows.E):
                 if e.nnz:
-                    self._function_gradients[k] = self._function_gradients[k] + transpose(e) @ weighted_residual
+                    self._point_gradients[k] = self._point_gradients[k] + transpose(e) @ weighted_residual
                     self._linear_sizes[k] = max(self._linear_sizes[k], _max_abs(transpose(e) @ weighted_offset))
-
+        self._function_gradients = [
+            ridge * function + space.from_points(part)
+            for space, ridge, function, part in zip(
+                spaces, o.ridge, point.coefficients, self._point_gradients, strict=True
+            )
+        ]
         is_free = form.lower < form.upper
-        largest_function_gradient = max([0.0, *(_max_abs(gradient) for gradient in self._function_gradients)])
+        gradients = zip(spaces, self._function_gradients, strict=True)
+        largest_function_gradient = max([0.0, *(space.point_size(gradient) for space, gradient in gradients)])
         self.is_zero = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient) == 0.0
         """True if the gradient of the objective is zero, so that z = 0 proves every feasible point optimal."""
         if sizes is not None:
@@ -342,7 +359,7 @@ class _ObjectiveGradient:
         function_residuals: list[float] = []
         for k, (space, function_gradient) in enumerate(zip(self._spaces, self._function_gradients, strict=True)):
             row_terms = transpose(form.rows.E[k]) @ z
-            function_residuals.append(space.norm(function_gradient - row_terms))
+            function_residuals.append(space.length(function_gradient - space.from_points(row_terms)))
             if any(block.space == k for _, block in form.conic):
                 continue
             ridge = form.objective.ridge[k]
@@ -350,7 +367,8 @@ class _ObjectiveGradient:
                 dual = max(dual, function_residuals[-1] / (1.0 + self._linear_sizes[k]))
                 effect += function_residuals[-1] ** 2 / (2.0 * ridge)
             elif function_residuals[-1] > 0:
-                sizes = np.abs(function_gradient) + transpose(absolute(form.rows.E[k])) @ np.abs(z)
+                own = function_gradient if space.features is None else self._point_gradients[k]
+                sizes = np.abs(own) + transpose(absolute(form.rows.E[k])) @ np.abs(z)
                 cancelling = None if self._sizes is None else self._sizes.points[k]
                 sizes = sizes if cancelling is None else np.maximum(sizes, cancelling)
                 share = (
@@ -365,8 +383,10 @@ class _ObjectiveGradient:
         cone_residual, cone_effect = _dual_cone_residual(form, z, function_residuals, evaluation)
         gap = float(self._column_gradient @ point.x) + float(form.rows.g @ z)
         gap += sum(
-            float(function_gradient @ values)
-            for function_gradient, values in zip(self._function_gradients, evaluation.function_values, strict=True)
+            space.inner_product(function_gradient, function, values)
+            for space, function_gradient, function, values in zip(
+                self._spaces, self._function_gradients, point.coefficients, evaluation.function_values, strict=True
+            )
         )
         bound = evaluation.objective - (gap - bound_term)
         return _DualEvaluation(
@@ -374,10 +394,9 @@ class _ObjectiveGradient:
         )
 
 
-def _function_norms(point: PrimalDualPoint, evaluation: PointEvaluation) -> list[float]:
+def _function_norms(spaces: Sequence[KernelSpace], point: PrimalDualPoint, evaluation: PointEvaluation) -> list[float]:
     """Return the norm ||f|| of each function in its kernel space."""
-    squares = (float(a @ values) for a, values in zip(point.coefficients, evaluation.function_values, strict=True))
-    return [float(np.sqrt(max(0.0, square))) for square in squares]
+    return [float(np.sqrt(max(0.0, square))) for square in squared_norms(spaces, point, evaluation.function_values)]
 
 
 def _violations(

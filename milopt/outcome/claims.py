@@ -51,7 +51,7 @@ def find_contradiction(
         # The lowered rows are the declared rows, for which the multipliers have been checked already.
         return build_contradiction(lowering, form, z)
     evaluations = tuple(space.values(a) for space, a in zip(spaces, farkas.coefficients, strict=True))
-    values = LeafValues(lowering, farkas, evaluations)
+    values = LeafValues(lowering, farkas, evaluations, spaces)
     # A Farkas vector belongs to a program without an objective, so the gradient consists of the rows only.
     gradient = -np.asarray(transpose(form.rows.A) @ z)
     duals = declared_duals(lowering.program.constraints, form, z)
@@ -158,7 +158,7 @@ def _objective_decrease(
         x = start + step * direction
         point = compiled.recover(x, None)
         evaluations = tuple(space.values(a) for space, a in zip(spaces, point.coefficients, strict=True))
-        values = LeafValues(lowering, point, evaluations)
+        values = LeafValues(lowering, point, evaluations, spaces)
         with np.errstate(over="ignore", invalid="ignore"):
             declared = declared_residuals(lowering, values, compiled.form.value(x))
         allowed = size * (MAX_RAY_VIOLATION + MAX_RAY_VIOLATION_PER_LENGTH * step)

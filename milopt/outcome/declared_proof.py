@@ -15,6 +15,7 @@ proof.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.declaration.atoms.atom import Atom
-from milopt.outcome.certificate import Certificate, DeclaredResiduals, PointEvaluation, certify
+from milopt.outcome.certificate import Certificate, DeclaredResiduals, PointEvaluation, certify, squared_norms
 from milopt.outcome.lagrangian import column_gradient
 from milopt.outcome.minorant_relaxations import MinorantRelaxations
 from milopt.outcome.multiplier_slopes import NEGLIGIBLE_MULTIPLIER, atom_minorants, declared_duals
@@ -70,7 +71,7 @@ def _certify_with_threshold(
     If a multiplier is below `negligible` times the largest one, the slopes of the atom at the point are used instead.
     """
     z = np.zeros(form.rows.count) if point.z is None else point.z
-    values = LeafValues(lowering, point, evaluation.function_values)
+    values = LeafValues(lowering, point, evaluation.function_values, spaces)
     gradient = column_gradient(form, point.x, evaluation, z)
     minorants = atom_minorants(lowering, form, z, gradient, values, negligible)
     duals = declared_duals(lowering.program.constraints, form, z)
@@ -80,13 +81,13 @@ def _certify_with_threshold(
     )
     relaxed, y, sizes = relaxations.relax(minorants)
     rows = relaxed.rows.value(point.x, evaluation.function_values)
-    norms = tuple(float(a @ v) for a, v in zip(point.coefficients, evaluation.function_values, strict=True))
+    norms = squared_norms(spaces, point, evaluation.function_values)
     value = relaxed.value(point.x, evaluation.function_values, norms)
     return certify(
         relaxed,
         spaces,
         PrimalDualPoint(point.x, point.coefficients, y),
-        PointEvaluation(evaluation.function_values, rows, value),
+        replace(evaluation, rows=rows, objective=value),
         declared,
         sizes,
     )

@@ -87,7 +87,7 @@ class MinorantRelaxations:
             self._spaces[k],
             self._evaluation.function_values[k],
         )
-        radius = space.norm(self._point.coefficients[k])
+        radius = space.length(self._point.coefficients[k])
         value = float(atom.profile(np.array([radius]))[0])
         offers: list[tuple[Minorant, float]] = []
         g = -gradient / weight
@@ -103,8 +103,8 @@ class MinorantRelaxations:
         """Return the minorant of the norm of a function that touches the norm at the point."""
         assert isinstance(atom, RadialAtom)
         k = self._function_index(atom)
-        a = self._point.coefficients[k]
-        radius = self._spaces[k].norm(a)
+        a = self._spaces[k].to_points(self._point.coefficients[k])
+        radius = self._spaces[k].length(self._point.coefficients[k])
         slope = float(atom.profile_slope(np.array([radius]))[0])
         return radial_minorant(atom, a * (slope / (radius or 1.0)), slope if radius else 0.0)
 
@@ -118,7 +118,9 @@ class MinorantRelaxations:
     def _function_gradient(self, form: EvaluationForm, y: Vector, k: int) -> Vector:
         """Return the gradient of the Lagrangian at multipliers y with respect to function k: weights on its points."""
         o, point, evaluation = form.objective, self._point, self._evaluation
-        pull = o.ridge[k] * point.coefficients[k] + o.p[k] - transpose(form.rows.E[k]) @ y
+        pull = o.p[k] - transpose(form.rows.E[k]) @ y
+        if o.ridge[k]:
+            pull = o.ridge[k] * self._spaces[k].to_points(point.coefficients[k]) + pull
         for square in o.squares:
             if square.rows.E[k].nnz:
                 r = square.rows.value(point.x, evaluation.function_values)

@@ -52,6 +52,8 @@ class Outcome:
     """Proof that the program is infeasible, if multipliers prove it."""
     ray: PrimalDualPoint | None = None
     """Direction along which the objective decreases without limit, if the program is unbounded."""
+    form_reason: str = ""
+    """Form in which the solver got the functions of kernels, with the reason; empty if there are none."""
 
     @property
     def objective(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.compilation.arguments import has_affine_argument
 from milopt.compilation.compiled_form import PrimalDualPoint
+from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import Minorant, tangent
 from milopt.compilation.quadratic import apply_weight
@@ -26,8 +27,15 @@ class LeafValues:
     Every atom is evaluated as declared, never read from an auxiliary column.
     """
 
-    def __init__(self, lowering: Lowering, point: PrimalDualPoint, evaluations: Sequence[Vector]) -> None:
+    def __init__(
+        self,
+        lowering: Lowering,
+        point: PrimalDualPoint,
+        evaluations: Sequence[Vector],
+        spaces: Sequence[KernelSpace],
+    ) -> None:
         self._lowering = lowering
+        self._spaces = spaces
         self._point = point
         self._evaluations = evaluations
         self._inner: dict[Atom, Vector] = {}
@@ -80,7 +88,11 @@ class LeafValues:
             return tangent(atom, self.argument_values(atom))
         assert isinstance(atom, RadialAtom)
         place = self._lowering.affine.free_function_index(function)
-        direction = self.function_values(function) if place is None else self._point.coefficients[place]
+        direction = (
+            self.function_values(function)
+            if place is None
+            else self._spaces[place].to_points(self._point.coefficients[place])
+        )
         radius = np.sqrt(np.array([self._norm_squared(function)]))
         slope, value = float(atom.profile_slope(radius)[0]), atom.profile(radius)
         return Minorant(row_vector(slope * direction / (radius[0] or 1.0)), value - slope * radius)
@@ -104,7 +116,8 @@ class LeafValues:
             square = self._lowering.affine.dictionary_square(function, 1.0)
             a = square.rows.value(self._point.x[: square.rows.A.shape[1]], self._evaluations)
             return max(0.0, float(a @ apply_weight(square.weight, a)))
-        return max(0.0, float(self._point.coefficients[place] @ self._evaluations[place]))
+        vector = self._point.coefficients[place]
+        return max(0.0, self._spaces[place].inner_product(vector, vector, self._evaluations[place]))
 
 
 class PointValues(LeafValues):
@@ -113,4 +126,4 @@ class PointValues(LeafValues):
     def __init__(self, lowering: Lowering, outcome: Outcome) -> None:
         if outcome.point is None or outcome.evaluation is None:
             raise DeclarationError("There is no point to evaluate at.")
-        super().__init__(lowering, outcome.point, outcome.evaluation.function_values)
+        super().__init__(lowering, outcome.point, outcome.evaluation.function_values, outcome.evaluation.spaces)

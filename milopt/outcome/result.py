@@ -12,6 +12,7 @@ from milopt.compilation.inertia import Inertia
 from milopt.compilation.status import PointStatus, Termination, is_successful
 from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.feature_rows import BLOCK_BYTES, FeatureRows
 from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
@@ -28,6 +29,8 @@ from milopt.outcome.named_parts import NamedParts
 class FittedFunction:
     """Function f = sum_p a_p K(x_p, .) in the space of a kernel, over the points with a non-zero coefficient.
 
+    If the kernel has features phi, the function is f = <w, phi(.)> instead, and there are no points.
+
     Parameters
     ----------
     kernel : Kernel
@@ -36,14 +39,19 @@ class FittedFunction:
         Points x_p.
     coefficients : ndarray of shape (n_points,)
         Coefficients a_p.
+    weights : ndarray of shape (n_features_out,) or None, default=None
+        Weights w of the features of the kernel; None if it has none.
     """
 
     kernel: Kernel
     points: Points
     coefficients: Vector
+    weights: Vector | None = field(default=None, kw_only=True)
 
     def __call__(self, at: Points) -> Vector:
         """Return f at the rows of `at`."""
+        if self.weights is not None:
+            return FeatureRows(self.kernel, at, BLOCK_BYTES).times(self.weights)
         if not self.coefficients.size:
             return np.zeros(at.shape[0])
         return kernel_times(self.kernel, at, self.points, self.coefficients)
@@ -51,6 +59,8 @@ class FittedFunction:
     @property
     def norm_squared(self) -> float:
         """Squared norm ||f||^2 in the kernel's space."""
+        if self.weights is not None:
+            return float(self.weights @ self.weights)
         return float(self.coefficients @ self(self.points)) if self.coefficients.size else 0.0
 
 
@@ -220,6 +230,9 @@ class Result:
         Size of the program that was solved, if it is the declared program.
     parameters : mapping of str to ndarray
         Values of the parameters in this solve.
+    form : str, default=""
+        Form in which the solver got the functions of kernels, with the reason: weights of features, coordinates over
+        the points that occur in the rows ("touched points"), or the dual. Empty if there are none.
 
     Attributes
     ----------
@@ -273,6 +286,7 @@ class Result:
     inertia: Inertia | None = None
     size: Size | None = None
     parameters: Mapping[str, Vector] = field(default_factory=dict)
+    form: str = ""
 
     def __post_init__(self) -> None:
         program = self.program.core

@@ -8,17 +8,21 @@ from itertools import islice
 import numpy as np
 
 from milopt.arrays import Points, Vector
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.lowering import Lowering
 from milopt.compilation.minorant import StandIn
 from milopt.compilation.sides import maxima_on_other_side
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
+from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.errors import DeclarationError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
+from milopt.outcome.result import FittedFunction
 from milopt.schemes.descent import descend
 from milopt.schemes.exact import Exact
 from milopt.schemes.scheme import run_steps
@@ -110,8 +114,9 @@ class ProgramPricing(Pricing):
         values = {name: at.value(variable) for name, variable in program.variables.items()}
         functions: dict[str, tuple[Points, Vector]] = {}
         for space, every in zip(session.spaces, outcome.point.coefficients, strict=True):
-            support = np.flatnonzero(every)
-            functions[space.function.name] = space.points[support], every[support]
+            coefficients = space.to_points(every)
+            support = np.flatnonzero(coefficients)
+            functions[space.function.name] = space.points[support], coefficients[support]
         return PricedColumn(at.value(self._column), values, functions, at.objective(), outcome.certificate, steps)
 
 
@@ -139,7 +144,7 @@ class ExactPricing(Pricing):
             return PricingResult((), None, failure)
         values = {name: np.ravel(value) for name, value in result.values.items()}
         functions = {
-            name: (function.points, function.coefficients)
+            name: _expansion(oracle.program, name, function)
             for name, function in result.functions.items()
             if oracle.program.functions[name].dictionary is None
         }
@@ -155,3 +160,12 @@ def _failure_message(ended: Termination, certificate: Certificate | None, messag
         return f"The oracle's step is not certified: {certificate}"
     details = f": {message.rstrip('.')}" if message else ""
     return f"The oracle's step ended as {ended}, without a point{details}"
+
+
+def _expansion(program: Program, name: str, function: FittedFunction) -> tuple[Points, Vector]:
+    """Return points x_p and coefficients a_p of a function sum_p a_p K(x_p, .) of a solved program."""
+    if function.weights is None:
+        return function.points, function.coefficients
+    space = next(space for space in Lowering(program).form().spaces if space.function.name == name)
+    evaluated = KernelSpace(space)
+    return evaluated.points, evaluated.to_points(function.weights)

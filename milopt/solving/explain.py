@@ -15,6 +15,7 @@ from milopt.compilation.curvature import nonconvex_terms
 from milopt.compilation.dual_form import dual_unsupported_reason
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
+from milopt.compilation.form_choice import choose_form
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.lowering_attempt import LoweringAttempt, count_used_points, try_lower_sample
 from milopt.compilation.program_curvature import (
@@ -31,7 +32,7 @@ from milopt.errors import ParameterError
 from milopt.solving import registry
 from milopt.solving.lazy import LazyRows
 from milopt.solving.profile import Profile
-from milopt.solving.solver import Availability, Solver
+from milopt.solving.solver import Availability, Solver, form_request
 from milopt.solving.solver_support import missing_feature_reason, supports_features, unsupported_reason
 from milopt.table import Table
 
@@ -239,12 +240,15 @@ class SupportChecker:
 
     def _choose_form_name(self, solver: Solver) -> FormName:
         """Return the form in which a solver would get functions of a kernel space: "primal" or "dual"."""
-        if self._evaluation_form is None or not self._evaluation_form.spaces or self._requested_form == "primal":
+        form = self._evaluation_form
+        if form is None or not form.spaces or self._requested_form == "primal":
             return "primal"
-        if solver.preferred_form != "dual" and self._requested_form != "dual":
+        if dual_unsupported_reason(form, Feature.NONCONVEX in solver.features) is not None:
             return "primal"
-        saddles = Feature.NONCONVEX in solver.features
-        return "dual" if dual_unsupported_reason(self._evaluation_form, saddles) is None else "primal"
+        if self._requested_form == "dual":
+            return "dual"
+        rows = LazyRows(form, None, solver.max_eager_rows).active
+        return "dual" if choose_form(form, rows, form_request(solver, form, "auto")).uses_dual else "primal"
 
     def _flat_form(self, name: FormName) -> StandardForm | None:
         """Return the primal or dual flat form of a sample of the rows; None without a form or with too many points."""

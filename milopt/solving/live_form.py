@@ -7,26 +7,26 @@ has the evaluation form, the active rows (all rows, or lazy rows), and the flat 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from milopt.arrays import Index
 from milopt.compilation.compiled_form import CompiledForm
-from milopt.compilation.dual_form import DualForm, dual_unsupported_reason
+from milopt.compilation.dual_form import DualForm
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.features import Feature
-from milopt.compilation.kernel_space import KernelSpace, Whitening
+from milopt.compilation.form_choice import FormChoice, choose_form
+from milopt.compilation.kernel_space import Coordinates, KernelSpace
 from milopt.compilation.lowered_program import LoweredProgram
 from milopt.compilation.primal_form import PrimalForm
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import Cone
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.sparse import have_same_entries
-from milopt.errors import UnsupportedError
 from milopt.solving.engine import Change, ChangeKind
 from milopt.solving.lazy import LazyRows
 from milopt.solving.options import Options
-from milopt.solving.solver import Solver
+from milopt.solving.solver import Solver, form_request
 
 FULL_CHANGE = Change(ChangeKind.EVERYTHING)
 """Change after which nothing of the old flat form can be reused."""
@@ -47,12 +47,13 @@ class LiveForm:
         self.options = options
         self._objective, self._blocks, self.form = lowered.objective, dict(lowered.blocks), lowered.form
         self._max_eager_rows = solver.max_eager_rows
-        self._supports_nonconvex = Feature.NONCONVEX in solver.features
+        self._solver = solver
         self.rows = self._make_lazy_rows()
         self.spaces: list[KernelSpace] = []
-        self.whitenings: list[Whitening] = []
-        self._update_spaces(before)
-        self.uses_dual = self._should_use_dual(solver.preferred_form)
+        self.coordinates: list[Coordinates] = []
+        self.choice = self._update_spaces(before)
+        """Form chosen for the solver, with the reason."""
+        self.uses_dual = self.choice.uses_dual
         self._compiled: CompiledForm | None = None
 
     @property
@@ -65,7 +66,7 @@ class LiveForm:
 
     def primal_form(self) -> PrimalForm:
         """Return the primal form of the active rows, even if the session uses the dual form."""
-        return PrimalForm(self.form, self.whitenings, self.rows.active)
+        return PrimalForm(self.form, self.coordinates, self.rows.active)
 
     def pattern_form(self) -> StandardForm:
         """Return a flat form with the pattern (kinds of rows and columns) of the whole program, for support checks.
@@ -79,7 +80,7 @@ class LiveForm:
         if self.uses_dual:
             return self._dual_form(rows).form
         # Work on copies, because the compiled form does not contain the coordinates of the sampled points.
-        return PrimalForm(self.form, [whitening.copy() for whitening in self.whitenings], rows).form
+        return PrimalForm(self.form, [coordinates.copy() for coordinates in self.coordinates], rows).form
 
     def _dual_form(self, rows: Index | None = None) -> DualForm:
         """Return the dual form with the given rows; None selects the active rows."""
@@ -217,13 +218,14 @@ class LiveForm:
         infeasible, the program may be infeasible or unbounded, and only the primal form shows which.
         """
         self.uses_dual = False
+        self.choice = replace(self.choice, uses_dual=False, reason=self.choice.without_dual_reason())
         return self._discard_flat_form()
 
     def rebuild(self) -> Change:
         """Update kernel spaces, lazy rows and the flat form after a change of rows, columns, cones or points."""
+        self.rows = self._make_lazy_rows()
         if tuple(space.count for space in self.spaces) != self.form.point_counts:
             self._update_spaces()
-        self.rows = self._make_lazy_rows()
         return self._discard_flat_form()
 
     # -- internals -----------------------------------------------------------------------------------------------
@@ -241,16 +243,22 @@ class LiveForm:
         """Return the initial state of the lazy rows."""
         return LazyRows(self.form, self.options.lazy, self._max_eager_rows)
 
-    def _update_spaces(self, before: LiveForm | None = None) -> None:
-        """Create the kernel spaces and whitenings (coordinates), or reuse those of `before` if the points are equal."""
+    def _update_spaces(self, before: LiveForm | None = None) -> FormChoice:
+        """Create the kernel spaces and coordinates, or reuse those of `before` if the points are equal.
+
+        Return the form that is chosen with them.
+        """
         earlier = before.spaces if before is not None else []
-        if before is not None and len(earlier) == len(self.form.spaces):
-            pairs = zip(earlier, self.form.spaces, strict=True)
-            if all(mine.matches(its) for mine, its in pairs):
-                self.spaces, self.whitenings = before.spaces, before.whitenings
-                return
-        self.spaces = [KernelSpace(space) for space in self.form.spaces]
-        self.whitenings = [Whitening(space) for space in self.spaces]
+        pairs = list(zip(earlier, self.form.spaces, strict=False))
+        known = len(earlier) == len(self.form.spaces) and all(mine.matches(its) for mine, its in pairs)
+        self.spaces = earlier if known else [KernelSpace(space) for space in self.form.spaces]
+        request = form_request(self._solver, self.form, self.options.form)
+        choice = choose_form(self.form, self.rows.active, request)
+        if before is not None and known and choice.uses_features == before.choice.uses_features:
+            self.coordinates = before.coordinates
+        else:
+            self.coordinates = choice.coordinates(self.spaces)
+        return choice
 
     def _discard_flat_form(self, added_rows: int | None = None) -> Change:
         """Discard the flat form, which is compiled again when it is needed, and return the change for the engine.
@@ -265,26 +273,6 @@ class LiveForm:
         places[before.active.size :] += added_rows
         return Change(ChangeKind.EVERYTHING, places)
 
-    def _should_use_dual(self, preferred_form: str) -> bool:
-        """Return True if the dual form is used.
-
-        Raises
-        ------
-        UnsupportedError
-            If the options require the dual form and the program has none.
-        """
-        requested = self.options.form
-        if requested == "primal" or (requested == "auto" and not self.form.spaces):
-            return False
-        reason = dual_unsupported_reason(self.form, self._supports_nonconvex)
-        if reason is not None and requested == "dual":
-            raise UnsupportedError(reason)
-        if reason is not None or requested == "dual" or preferred_form == "dual":
-            return reason is None
-        touched = sum(np.unique(e.indices).size for e in self.form.rows.take(self.rows.active).E)
-        # With many more points than rows, the factorisation of the primal form would cost more than the dual form.
-        return touched > 2 * self.rows.active.size
-
     def _has_same_curvature(self, before: EvaluationForm) -> bool:
         """Return True if the quadratic part of the objective is known to be the same as in the form `before`.
 
@@ -296,8 +284,7 @@ class LiveForm:
     def _has_all_coordinates(self) -> bool:
         """Return True if every point in the objective already has coordinates in the primal form."""
         return all(
-            bool((w.place[np.flatnonzero(p)] >= 0).all())
-            for w, p in zip(self.whitenings, self.form.objective.p, strict=True)
+            w.has_coordinates(np.flatnonzero(p)) for w, p in zip(self.coordinates, self.form.objective.p, strict=True)
         )
 
     @staticmethod

@@ -128,7 +128,7 @@ class Certifier:
 
     def _declared_residuals(self, candidate: CandidatePoint) -> DeclaredResiduals:
         """Return the residuals of the declared constraints and objective at a point."""
-        values = LeafValues(self.lowering, candidate.point, candidate.evaluation.function_values)
+        values = LeafValues(self.lowering, candidate.point, candidate.evaluation.function_values, self.spaces)
         return declared_residuals(self.lowering, values, candidate.evaluation.objective)
 
     def _certify_completed(self, x: Vector | None, candidate: CandidatePoint) -> tuple[CandidatePoint, Certificate]:

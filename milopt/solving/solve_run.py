@@ -63,6 +63,7 @@ class SolveRun:
             solve_seconds=self.solver_seconds,
             log=self.log,
             rebuilds=self.engine.rebuilds,
+            form_reason=self.live.choice.reason,
         )
 
     def _with_limit_message(self, outcome: Outcome) -> Outcome:

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from milopt.compilation.features import Feature
+from milopt.compilation.form_choice import FormRequest
 from milopt.compilation.standard_form import StandardForm
 from milopt.solving.engine import Engine
 from milopt.solving.installed import installed_version
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
+    from milopt.compilation.evaluation_form import EvaluationForm
     from milopt.declaration.bags.bags import Bags
     from milopt.declaration.programs.program import Program
     from milopt.declaration.programs.semi_infinite import Oracle
@@ -121,6 +123,22 @@ class Solver(ABC):
     licence: str = "unknown"
     remark: ClassVar[str] = ""
     preferred_form: ClassVar[str] = "dual"
+
+    def requires_dual(self, form: EvaluationForm) -> bool:
+        """Return True if the solver takes a program with functions only in dual form; by default False.
+
+        The dual form is then used, if the program has one, even if coordinates by features would be smaller.
+
+        Parameters
+        ----------
+        form : EvaluationForm
+            The program.
+
+        Returns
+        -------
+        bool
+        """
+        return False
 
     def availability(self) -> Availability:
         """Return whether the solver is installed, from the metadata of its package.
@@ -260,3 +278,13 @@ class Solver(ABC):
         Engine
             Engine that solves the form and follows its changes.
         """
+
+
+def form_request(solver: Solver, form: EvaluationForm, requested: str) -> FormRequest:
+    """Return what the option `form` and the solver say about the form of a program."""
+    return FormRequest(
+        requested,
+        prefers_dual=solver.preferred_form == "dual",
+        requires_dual=solver.requires_dual(form),
+        supports_nonconvex=Feature.NONCONVEX in solver.features,
+    )

@@ -274,7 +274,7 @@ class StepSession:
         before = dict(other.stand_ins)
         other.stand_ins.update(stand_ins)
         try:
-            values = LeafValues(self.lowering, outcome.point, outcome.evaluation.function_values)
+            values = LeafValues(self.lowering, outcome.point, outcome.evaluation.function_values, self.spaces)
             declared = declared_residuals(self.lowering, values, outcome.evaluation.objective)
             form, spaces = self.form, self.spaces
             return certify_declared(self.lowering, form, spaces, outcome.point, outcome.evaluation, declared)

@@ -30,6 +30,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
+    from milopt.compilation.evaluation_form import EvaluationForm
     from milopt.declaration.bags.bags import Bags
     from milopt.declaration.programs.semi_infinite import Oracle
     from milopt.solving.pricing import Pricing
@@ -81,6 +82,10 @@ class HiGHS(Solver):
     package = "highspy"
     licence = "MIT"
     supports_warm_start = True
+
+    def requires_dual(self, form: EvaluationForm) -> bool:
+        """Return True: the methods of HiGHS for quadratic programs take long if there are many rows."""
+        return True
 
     def rank(self, profile: Profile) -> float:
         """Return 30 for linear programs (before Clarabel) and 20 for quadratic ones, which Clarabel solves faster."""

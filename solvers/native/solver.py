@@ -36,6 +36,7 @@ from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
 if TYPE_CHECKING:
+    from milopt.compilation.evaluation_form import EvaluationForm
     from milopt.declaration.bags.bags import Bags
     from milopt.declaration.programs.program import Program
     from milopt.declaration.programs.semi_infinite import Oracle
@@ -126,6 +127,11 @@ class Native(Solver):
         equal = all(row.equality and not _atom_terms(row.expression) for row in program.constraints.values())
         square = all(a.is_quadratic and (a.function is not None or not _atom_terms(a.argument)) for a in atoms)
         return bool(atoms) and free and equal and square
+
+    def requires_dual(self, form: EvaluationForm) -> bool:
+        """Return True if the program has inequalities or finite bounds: its dual may be a QP with bounds only."""
+        bounded = bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
+        return bounded or bool(form.inequality.any())
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Return an engine that keeps factorisations and the last point between solves."""

@@ -272,6 +272,9 @@ def _point(description: ProgramDescription, result: Result) -> Point:
             functions[name] = FunctionExpansion(function.kernel, function.dictionary, variables[f"{name}.coefficients"])
         elif fitted is None:
             functions[name] = zero(function)
+        elif fitted.weights is not None:
+            # The kernel is linear, so that <w, x> = K(w, x).
+            functions[name] = FunctionExpansion(function.kernel, fitted.weights[None, :], np.ones(1))
         else:
             points, coefficients = np.asarray(fitted.points), np.asarray(fitted.coefficients)
             functions[name] = FunctionExpansion(function.kernel, points, coefficients)

@@ -21,5 +21,5 @@ def test_an_infinite_violation_stays_infinite_after_scaling() -> None:
     lowering = Lowering(program)
     columns = np.zeros(lowering.form().n)
     columns[lowering.affine.columns_of(x)] = 800.0
-    residuals = declared_residuals(lowering, LeafValues(lowering, PrimalDualPoint(columns, (), None), ()), 0.0)
+    residuals = declared_residuals(lowering, LeafValues(lowering, PrimalDualPoint(columns, (), None), (), ()), 0.0)
     assert residuals.primal == residuals.violation == np.inf

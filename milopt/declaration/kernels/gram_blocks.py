@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
+from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram import as_point_rows
 from milopt.declaration.kernels.gram_cache import cached_gram
-from milopt.declaration.kernels.kernel import Kernel, Linear
+from milopt.declaration.kernels.kernel import Kernel
 from milopt.errors import BagsError
 
 BLOCK_BYTES = 64 * 2**20
@@ -51,8 +52,9 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, coefficients: npt.ArrayLike, me
     right = left if B is A else as_point_rows(B)
     if factor.ndim not in (1, 2) or factor.shape[0] != right.shape[0]:
         raise BagsError(f"Coefficients have shape {factor.shape} for {right.shape[0]} points: give one row per point.")
-    if isinstance(kernel, Linear) and left.shape[1] == right.shape[1]:
-        return np.asarray(left @ (right.T @ factor), dtype=np.float64)
+    if kernel.has_features and left.shape[1] == right.shape[1]:
+        weights = FeatureRows(kernel, right, memory).transpose_times(factor)
+        return FeatureRows(kernel, left, memory).times(weights)
     result = np.empty((left.shape[0], *factor.shape[1:]))
     for rows, block in gram_blocks(kernel, left, right, memory):
         result[rows] = block @ factor

@@ -130,6 +130,11 @@ class Kernel(ABC):
         """
         return self.fitted(bags.instances)
 
+    @property
+    def has_features(self) -> bool:
+        """Whether `features` returns an explicit feature map instead of None; by default, if a subclass defines it."""
+        return type(self).features is not Kernel.features
+
     def features(self, A: Any) -> Points | None:
         """Return the feature map phi(x) of each row x of A, with K(x, z) = phi(x)'phi(z).
 
