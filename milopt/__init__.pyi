@@ -51,11 +51,16 @@ from milopt.declaration.bags.labels import Weights as Weights
 from milopt.declaration.kernels.alignment import DTW as DTW
 from milopt.declaration.kernels.alignment import GlobalAlignment as GlobalAlignment
 from milopt.declaration.kernels.bag_kernel import BagKernel as BagKernel
+from milopt.declaration.kernels.combined import KernelProduct as KernelProduct
+from milopt.declaration.kernels.combined import KernelSum as KernelSum
 from milopt.declaration.kernels.kernel import RBF as RBF
 from milopt.declaration.kernels.kernel import Kernel as Kernel
 from milopt.declaration.kernels.kernel import Linear as Linear
 from milopt.declaration.kernels.kernel import Polynomial as Polynomial
 from milopt.declaration.kernels.kernel import Precomputed as Precomputed
+from milopt.declaration.kernels.nystrom import Nystrom as Nystrom
+from milopt.declaration.kernels.random_fourier import RandomFourier as RandomFourier
+from milopt.declaration.kernels.transformed import Features as Features
 from milopt.declaration.programs.joining import concatenate as concatenate
 from milopt.declaration.programs.joining import hstack as hstack
 from milopt.declaration.programs.joining import stack as stack

@@ -11,14 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from milopt.arrays import Floats
+from milopt.arrays import Floats, Points
 from milopt.bag_kernels.grid import as_dense_instances
+from milopt.declaration.bags.bag_rows import as_bag_rows
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.bag_kernel import BagKernel
+from milopt.declaration.kernels.feature_rows import BLOCK_BYTES, FeatureRows
+from milopt.declaration.kernels.gram import squared_norms
 from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import RBF, Kernel, as_kernel
+from milopt.declaration.programs.sparse import from_parts, scale_rows
 from milopt.errors import ParameterError
 
 _DEFAULT_KERNEL = RBF("median")
@@ -80,6 +85,35 @@ class SetKernel(BagKernel):
         """
         return replace(self, kernel=self.kernel.fitted_to(as_bags(bags)))
 
+    @property
+    def has_features(self) -> bool:
+        """Whether the instance kernel has features, and the exponent is 1."""
+        return self.kernel.has_features and self.power == 1
+
+    def features(self, A: Any) -> Points | None:
+        """Return the normalised sum of the features of the instances of each bag.
+
+        Parameters
+        ----------
+        A : bags
+            Bags in any form that `milopt.as_bags` accepts.
+
+        Returns
+        -------
+        array, csr_array or None
+            One row of features per bag; None if the instance kernel has no features or the exponent is not 1.
+        """
+        if not self.has_features:
+            return None
+        bags = as_bag_rows(A).bags
+        rows = FeatureRows(self.kernel, bags.instances, BLOCK_BYTES)
+        sums = rows.combine(_sum_matrix(bags))
+        if self.normalise == "sum":
+            return sums
+        divisors = self._divisors(bags) if self.normalise == "mean" else _nonzero_roots(squared_norms(sums))
+        scale = 1.0 / divisors
+        return scale_rows(sums, scale) if isinstance(sums, sp.csr_array) else sums * scale[:, None]
+
     def latex(self) -> str:
         """Return K(B, B') in LaTeX."""
         return rf"\sum_{{u \in x, v \in z}} K(u, v){'' if self.power == 1 else f'^{{{self.power}}}'}"
@@ -103,7 +137,18 @@ class SetKernel(BagKernel):
         if self.normalise == "mean":
             return bags.sizes.astype(np.float64)
         squared = np.array([(self.kernel(bag, bag) ** self.power).sum() for bag in bags])
-        return np.sqrt(np.where(squared > 0, squared, 1.0))
+        return _nonzero_roots(squared)
+
+
+def _sum_matrix(bags: Bags) -> sp.csr_array:
+    """Return the matrix that sums instances over bags, with one row per bag."""
+    count = int(bags.offsets[-1])
+    return from_parts(np.ones(count), np.arange(count), bags.offsets, (len(bags), count))
+
+
+def _nonzero_roots(squared: Floats) -> Floats:
+    """Return the square roots; 1 for numbers that are not positive."""
+    return np.sqrt(np.where(squared > 0, squared, 1.0))
 
 
 @dataclass(frozen=True)

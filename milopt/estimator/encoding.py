@@ -32,7 +32,10 @@ from milopt.data.windows import Cut
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
+from milopt.declaration.kernels.combined import KernelProduct, KernelSum
 from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial, Precomputed
+from milopt.declaration.kernels.nystrom import Nystrom
+from milopt.declaration.kernels.random_fourier import RandomFourier
 from milopt.errors import ModelFileError
 from milopt.estimator.field_types import check_fields
 from milopt.estimator.scaling import Scaling
@@ -50,6 +53,10 @@ _RECORDS: Mapping[str, type] = {
     "Linear": Linear,
     "Polynomial": Polynomial,
     "Precomputed": Precomputed,
+    "Nystrom": Nystrom,
+    "RandomFourier": RandomFourier,
+    "KernelSum": KernelSum,
+    "KernelProduct": KernelProduct,
     "DTW": DTW,
     "GlobalAlignment": GlobalAlignment,
     "Options": Options,

@@ -2,6 +2,7 @@
 
     10   0.5   1e-3   inf   true   none   mean   "10"   (0.1, 1)   {-1: 1, 1: 5}
     rbf   rbf(s=0.1)   rbf(s=median)   rbf(s=4/median)   linear   polynomial(degree=2, gamma=1, coef0=1)
+    nystrom(rbf(s=median), rank=100, landmarks=sample)   randomfourier(count=500)   kernelsum((linear, rbf(s=1)))
     dtw   dtw(s=0.1, band=3)   globalalignment(s=median, triangular=5)
     boxcounting(bins=50, rule=fast)   setkernel(kernel=rbf(s=median), normalise=feature)   minimax(power=2)
     options(time_limit=10)
@@ -25,14 +26,20 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.random_boxes import RandomBoxes
 from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
+from milopt.declaration.kernels.combined import KernelProduct, KernelSum
 from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial
+from milopt.declaration.kernels.nystrom import Nystrom
+from milopt.declaration.kernels.random_fourier import RandomFourier
 from milopt.errors import MiloptError, ParameterError
 from milopt.name_suggestions import quote, unknown_name_error
 from milopt.solving.options import Options
 
 KERNELS: Mapping[str, type] = {
     kernel.__name__.casefold(): kernel
-    for kernel in (RBF, Linear, Polynomial, DTW, GlobalAlignment, BoxCounting, RandomBoxes, SetKernel, Minimax)
+    for kernel in (
+        *(RBF, Linear, Polynomial, Nystrom, RandomFourier, KernelSum, KernelProduct, DTW, GlobalAlignment),
+        *(BoxCounting, RandomBoxes, SetKernel, Minimax),
+    )
 }
 """Kernel classes by their names in texts."""
 _CONSTRUCTORS: Mapping[str, type] = {**KERNELS, "options": Options}
@@ -137,7 +144,11 @@ def _format_call(name: str, value: object) -> str:
     """Return the text of a kernel or of options, with the arguments that differ from their defaults."""
     default = type(value)()
     arguments = [field.name for field in fields(_CONSTRUCTORS[name])]
-    given = [argument for argument in arguments if getattr(value, argument) != getattr(default, argument)]
+    given = [
+        argument
+        for argument in arguments
+        if isinstance(getattr(value, argument), np.ndarray) or getattr(value, argument) != getattr(default, argument)
+    ]
     inside = ", ".join(f"{argument}={format_nested_value(getattr(value, argument))}" for argument in given)
     # The name of a kernel is sufficient. The name of another class without parentheses would be read as a string.
     return f"{name}({inside})" if inside or name not in KERNELS else name
