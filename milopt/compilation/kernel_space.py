@@ -403,6 +403,7 @@ class FeatureCoordinates:
         self.space = space
         self.rank = features.count
         self.is_complete = True
+        self.is_sparse = features.is_sparse
         self._features = features
 
     def copy(self) -> FeatureCoordinates:

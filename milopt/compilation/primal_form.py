@@ -17,11 +17,13 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_polyhedral_rows
-from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.kernel_space import Coordinates
+from milopt.compilation.evaluation_form import EvaluationForm, SquaredTerm
+from milopt.compilation.kernel_space import Coordinates, FeatureCoordinates
 from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
+from milopt.declaration.kernels.feature_rows import BLOCK_BYTES
+from milopt.declaration.kernels.gram import symmetrise
 from milopt.declaration.programs.sparse import selection_matrix, stack_rows, transpose
 
 
@@ -73,13 +75,44 @@ class PrimalForm(CompiledForm):
             if o.ridge[k]:
                 pieces.append(Piece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
-            rows = self._row_matrix(square.rows)
             offset = square.rows.g
             weighted_offset = apply_weight(square.weight, offset)
-            q += rows.T @ weighted_offset
             constant += 0.5 * float(offset @ weighted_offset)
+            if self._is_tall(square):
+                piece, linear = self._sum_rows(square)
+                q += linear
+                pieces.append(piece)
+                continue
+            rows = self._row_matrix(square.rows)
+            q += rows.T @ weighted_offset
             pieces.append(Piece(rows, square.weight))
         return q, constant, Quadratic(width, tuple(pieces))
+
+    def _is_tall(self, square: SquaredTerm) -> bool:
+        """Return True if a square has more rows than columns, most of them dense features of functions."""
+        has_features = all(isinstance(w, FeatureCoordinates) and not w.is_sparse for w in self.whitenings)
+        width = sum(w.rank for w in self.whitenings)
+        met = any(e.nnz for e in square.rows.E)
+        return has_features and met and square.weight.ndim == 1 and self.source.n <= width < square.rows.count
+
+    def _sum_rows(self, square: SquaredTerm) -> tuple[Piece, Vector]:
+        """Return R'WR as one dense piece, and R'W g, for a square with rows R x + g, summed over blocks of rows."""
+        width = int(self.starts[-1])
+        gram, linear = np.zeros((width, width)), np.zeros(width)
+        step = max(1, BLOCK_BYTES // (8 * width))
+        for start in range(0, square.rows.count, step):
+            some = np.arange(start, min(start + step, square.rows.count))
+            rows = square.rows.take(some)
+            dense = np.hstack(
+                [
+                    rows.A.toarray(),
+                    *(np.asarray(w.combine(e)) for w, e in zip(self.whitenings, rows.E, strict=True)),
+                ]
+            )
+            weighted = square.weight[some, None] * dense
+            gram += dense.T @ weighted
+            linear += weighted.T @ rows.g
+        return Piece(selection_matrix(np.arange(width), width), symmetrise(gram)), linear
 
     def polyhedral_rows(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
         """Return (F, g, blocks) of the rows `active` in polyhedral cones; all their points must have coordinates."""

@@ -171,7 +171,7 @@ def _contributions(result: Result, bag: Bags, scores: Floats, total: float) -> F
     rows = np.concatenate([np.delete(np.arange(count), j) for j in chosen])
     without = Bags(bag.instances[rows], np.arange(chosen.size + 1) * (count - 1))
     cached = {
-        name: _CachedFunction(f.kernel, f.points, f.coefficients, without, bag, rows)
+        name: _CachedFunction(f.kernel, f.points, f.coefficients, without, bag, rows, weights=f.weights)
         for name, f in result.functions.items()
         if not isinstance(f.kernel, BagKernel)
     }

@@ -192,6 +192,16 @@ def test_models_with_features_are_saved_and_loaded(model: type, kernel: Kernel, 
     assert loaded.kernel == kernel
 
 
+def test_bags_are_explained_by_functions_with_features() -> None:
+    bags, y = _data()
+    fitted = SetKernelSVM(kernel=Linear(), scale="none").fit(bags, y)
+    explained = fitted.explain(bags[3])
+    w, b = fitted.result_.functions["f"].weights, fitted.result_.values["b"]
+    assert explained.score == pytest.approx(float(bags[3].mean(axis=0) @ w + b))
+    without = np.array([np.delete(bags[3], j, axis=0).mean(axis=0) @ w + b for j in range(4)])
+    assert explained.contributions == pytest.approx(explained.score - without)
+
+
 def test_a_model_with_a_transformer_is_not_saved(tmp_path: Path) -> None:
     bags, y = _data()
     fitted = MISVM(kernel=Features(PolynomialFeatures(2))).fit(bags, y)
