@@ -118,9 +118,9 @@ class Nystrom(FeatureKernel):
         return np.asarray(self.kernel(A, self.landmarks) @ self.basis)
 
     def __repr__(self) -> str:
-        chosen = self.landmarks if isinstance(self.landmarks, str) else f"{self.landmarks.shape[0]} landmarks"
+        chosen = repr(self.landmarks) if isinstance(self.landmarks, str) else f"{self.landmarks.shape[0]} points"
         seed = f", seed={self.seed}" if self.seed else ""
-        return f"Nystrom({self.kernel!r}, rank={self.rank}, landmarks={chosen!r}{seed})"
+        return f"Nystrom({self.kernel!r}, rank={self.rank}, landmarks={chosen}{seed})"
 
 
 def _fits(basis: object, landmarks: Points) -> bool:
