@@ -218,7 +218,7 @@ class SupportChecker:
             return lacking
         if Feature.NONCONVEX not in solver.features and self.nonconvexity_reason:
             return f"{self.nonconvexity_reason} {solver.name} supports only convex programs."
-        if solver.supports_structure(self._program):
+        if solver.supports_structure(self._program) or self._supports_evaluation_form(solver):
             return None
         flat = self._flat_form(self._choose_form_name(solver))
         if flat is None and solver.recognises_patterns:
@@ -232,11 +232,18 @@ class SupportChecker:
         words = f"{self.kind} at each choice of witnesses" if self.is_dc else self.kind
         if self._evaluation_form is None:
             return f"{words}, judged by its features; {self.missing_form_reason.rstrip('.')}"
+        if self._supports_evaluation_form(solver):
+            return f"{words}, in evaluation form"
         if self._evaluation_form.spaces:
             words += ", in dual form" if self._choose_form_name(solver) == "dual" else ", in primal form"
         if not solver.supports_structure(self._program) and self._flat_form(self._choose_form_name(solver)) is None:
             words += f"; judged by its features, as it has functions at more than {MAX_EXAMINED_POINTS} points"
         return words
+
+    def _supports_evaluation_form(self, solver: Solver) -> bool:
+        """Return True if the solver supports the evaluation form, and no flat form is requested."""
+        form = self._evaluation_form
+        return self._requested_form == "auto" and form is not None and solver.supports_form(form)
 
     def _choose_form_name(self, solver: Solver) -> FormName:
         """Return the form in which a solver would get functions of a kernel space: "primal" or "dual"."""

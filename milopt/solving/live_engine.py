@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from milopt.compilation.features import cones_of, features_of
 from milopt.solving.engine import Change, Engine
+from milopt.solving.form_engine import FormEngine
 from milopt.solving.live_form import LiveForm
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -18,6 +19,9 @@ class LiveEngine:
         self.solver = solver
         self.options = options
         self._engine: Engine | None = None
+        # A requested flat form is used.
+        self.form_engine: FormEngine | None = solver.form_engine(options) if options.form == "auto" else None
+        """Engine for evaluation forms; None if there is none."""
 
     @property
     def is_built(self) -> bool:

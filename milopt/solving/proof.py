@@ -72,6 +72,14 @@ class CandidatePoint:
     evaluation: PointEvaluation
 
 
+def finite_candidate(
+    form: EvaluationForm, spaces: Sequence[KernelSpace], point: PrimalDualPoint
+) -> CandidatePoint | None:
+    """Return a point of the program with its evaluation; None if it is not finite."""
+    parts = (point.x, *point.coefficients, *([] if point.z is None else [point.z]))
+    return _evaluate_candidate(form, spaces, point) if all(np.isfinite(part).all() for part in parts) else None
+
+
 def recover_candidate(
     form: EvaluationForm, spaces: Sequence[KernelSpace], compiled: CompiledForm, answer: Answer
 ) -> CandidatePoint | None:
@@ -94,7 +102,9 @@ class Certifier:
     lowering: Lowering
     form: EvaluationForm
     spaces: Sequence[KernelSpace]
-    compiled: CompiledForm
+    compiled: CompiledForm | None
+    """Flat form of the answer; None if the point is not that of a flat form. It is then neither completed nor polished.
+    """
     options: Options
 
     def certify_answer(self, answer: Answer, candidate: CandidatePoint) -> Outcome:
@@ -114,8 +124,9 @@ class Certifier:
         before: Certificate | None = None
         if self.options.polish and candidate.point.z is not None:
             candidate, proof, before = self._repair_candidate(candidate, proof)
-            if not proof.holds(tolerance) and not self.compiled.form.conic:
-                candidate, proof, before = self._polish_candidate(answer, candidate, proof, before)
+            compiled = self.compiled
+            if compiled is not None and not proof.holds(tolerance) and not compiled.form.conic:
+                candidate, proof, before = self._polish_candidate(compiled, answer, candidate, proof, before)
         outcome = Outcome.from_answer(self.form, answer, candidate.point, candidate.evaluation, proof, tolerance)
         return replace(outcome, polished=before, inertia=answer.inertia)
 
@@ -139,9 +150,9 @@ class Certifier:
         flat form.
         """
         proof, tolerance = self._certificate_of(candidate), self.options.tolerance
-        whole = (
-            None if x is None or proof.holds(tolerance) else self.compiled.add_orthogonal_components(candidate.point, x)
-        )
+        if x is None or self.compiled is None or proof.holds(tolerance):
+            return candidate, proof
+        whole = self.compiled.add_orthogonal_components(candidate.point, x)
         if whole is None:
             return candidate, proof
         other = _evaluate_candidate(self.form, self.spaces, whole)
@@ -171,7 +182,12 @@ class Certifier:
         return other, new, proof if mended else None
 
     def _polish_candidate(
-        self, answer: Answer, candidate: CandidatePoint, proof: Certificate, before: Certificate | None
+        self,
+        compiled: CompiledForm,
+        answer: Answer,
+        candidate: CandidatePoint,
+        proof: Certificate,
+        before: Certificate | None,
     ) -> tuple[CandidatePoint, Certificate, Certificate | None]:
         """Try the polishing methods, in the order of `POLISH_METHODS`, until the certificate holds.
 
@@ -185,15 +201,16 @@ class Certifier:
             if answer.x is None or answer.z is None or proof.holds(tolerance):
                 break
             if method.is_equilibrated:
-                units = units or equilibrate(self.compiled.form)
+                units = units or equilibrate(compiled.form)
             chosen = units if method.is_equilibrated else None
             candidate, proof, before = self._polish_by(
-                (answer.x, answer.z), method.factorise, chosen, candidate, proof, before
+                compiled, (answer.x, answer.z), method.factorise, chosen, candidate, proof, before
             )
         return candidate, proof, before
 
     def _polish_by(
         self,
+        compiled: CompiledForm,
         start: tuple[Vector, Vector],
         factorise: Factorisation,
         units: EquilibratedProgram | None,
@@ -208,11 +225,11 @@ class Certifier:
         """
         at = start if units is None else units.to_scaled(*start)
         for _ in range(MAX_POLISHES):
-            at = polish(self.compiled.form if units is None else units.form, *at, factorise)
+            at = polish(compiled.form if units is None else units.form, *at, factorise)
             x, z = at if units is None else units.to_original(*at)
             # The certificate allows small violations; a polish must not gain from them.
-            x = np.clip(x, self.compiled.form.lower, self.compiled.form.upper)
-            moved = _evaluate_candidate(self.form, self.spaces, self.compiled.recover(x, z))
+            x = np.clip(x, compiled.form.lower, compiled.form.upper)
+            moved = _evaluate_candidate(self.form, self.spaces, compiled.recover(x, z))
             if not np.isfinite(moved.evaluation.objective):
                 break  # numbers so large that their products overflow
             better, new = self._certify_completed(x, moved)

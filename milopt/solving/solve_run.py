@@ -9,7 +9,7 @@ import numpy as np
 
 from milopt.compilation.answer import Answer
 from milopt.compilation.status import PointStatus, Termination
-from milopt.errors import SolverError
+from milopt.errors import SolverError, UnsupportedError
 from milopt.jit_time import seconds_without_jit
 from milopt.outcome.outcome import Outcome, violation_clause
 from milopt.solving.claim_check import CLAIMED_TERMINATIONS, check_claim, largest_residual, needs_check
@@ -19,12 +19,14 @@ from milopt.solving.engine import Change
 from milopt.solving.engine_process import is_heavy
 from milopt.solving.live_engine import LiveEngine
 from milopt.solving.live_form import LiveForm
-from milopt.solving.proof import CandidatePoint, Certifier, recover_candidate
+from milopt.solving.proof import CandidatePoint, Certifier, finite_candidate, recover_candidate
 from milopt.solving.solver_failure import wrap_solver_errors
 from milopt.solving.solver_support import unsupported_reason
 
 MAX_LATE_POLISH_SIZE = 1000
 """Rows plus columns up to which a point is polished after the time limit; polishing then takes less than a second."""
+MAX_POINTS_AFTER_FAILURE = 3000
+"""Number of points up to which a flat form is tried after an engine for evaluation forms has failed."""
 LAZY_VIOLATION_FRACTION = 0.1
 """A lazy row is added if it is violated by more than this fraction of the tolerance."""
 
@@ -82,6 +84,39 @@ class SolveRun:
         return replace(outcome, termination=Termination.LIMIT, message=message)
 
     def _solve(self) -> Outcome:
+        """Solve in evaluation form if the solver supports that, otherwise in a flat form."""
+        by_features = self._solve_evaluation_form()
+        if by_features is None:
+            return self._solve_flat_form()
+        if by_features.status is PointStatus.CERTIFIED or self.clock.is_over():
+            return by_features
+        if sum(self.live.form.point_counts) > MAX_POINTS_AFTER_FAILURE:
+            return by_features
+        self.engine.form_engine = None
+        try:
+            return self._solve_flat_form()
+        except UnsupportedError:
+            return by_features
+
+    def _solve_evaluation_form(self) -> Outcome | None:
+        """Solve by the solver's engine for evaluation forms; None if it has none, or none for this pattern."""
+        live, engine = self.live, self.engine.form_engine
+        if engine is None:
+            return None
+        start = seconds_without_jit()
+        try:
+            with wrap_solver_errors(self.engine.solver.name):
+                found = engine.solve(live.form, live.spaces, self.clock.seconds_left())
+        finally:
+            self.solver_seconds += seconds_without_jit() - start
+        candidate = None if found is None else finite_candidate(live.form, live.spaces, found.point)
+        if found is None or candidate is None:
+            return None
+        self.iterations += found.iterations
+        answer = Answer(found.termination, found.raw_status, None, None, iterations=found.iterations)
+        return Certifier(live.lowering, live.form, live.spaces, None, live.options).certify_answer(answer, candidate)
+
+    def _solve_flat_form(self) -> Outcome:
         """Solve in the chosen form; if a dual form fails or gives a claim, in primal form too; check claims."""
         outcome = self._solve_once()
         if self._should_try_primal_form(outcome) and not self.clock.is_over():

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from milopt.declaration.bags.bags import Bags
     from milopt.declaration.programs.program import Program
     from milopt.declaration.programs.semi_infinite import Oracle
+    from milopt.solving.form_engine import FormEngine
     from milopt.solving.pricing import Pricing
     from milopt.solving.profile import Profile
 
@@ -203,6 +204,36 @@ class Solver(ABC):
         -------
         Pricing or None
             The pricing; None if the solver has no algorithm for this oracle.
+        """
+        return None
+
+    def supports_form(self, form: EvaluationForm) -> bool:
+        """Return True if `form_engine` solves programs of the pattern of an evaluation form.
+
+        Parameters
+        ----------
+        form : EvaluationForm
+            Program with its functions by their values at points.
+
+        Returns
+        -------
+        bool
+            True if no flat form is needed to solve the program.
+        """
+        return False
+
+    def form_engine(self, options: Options) -> FormEngine | None:
+        """Return an engine for evaluation forms, which is asked before any flat form is made.
+
+        Parameters
+        ----------
+        options : Options
+            Options of every solve.
+
+        Returns
+        -------
+        FormEngine or None
+            The engine; None if the solver takes only flat forms.
         """
         return None
 

@@ -5,7 +5,10 @@ Problem classes:
 * equality-constrained quadratics, convex or not: no finite bounds, every row in the zero cone (`closed_form`, or
   `kernel_closed_form` if the quadratic is a kernel matrix over points and bags plus a diagonal);
 * box-constrained convex QPs: no rows (`box_qp`), warm-started from the last point;
-* linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis.
+* linear programs with few rows or few columns (`dense_simplex`), warm-started from the last basis;
+* margin programs: a squared norm plus a hinge or squared hinge of the largest violation of each group of rows, for
+  functions whose kernel has explicit features (`margin_newton`), warm-started from the last point. They are solved in
+  evaluation form, and kernel values between points are not computed.
 
 All other programs are rejected with a reason. Oracles of column generation are priced by separate algorithms: over the
 1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`) and over a simplex (`simplex_choice`).
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from milopt.solvers.native.closed_form.closed_form import ClosedForm
     from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm
     from milopt.solvers.native.dense_simplex.linear_form import LinearForm
+    from milopt.solving.form_engine import FormEngine
     from milopt.solving.pricing import Pricing
     from milopt.solving.profile import Profile
 
@@ -110,7 +114,7 @@ class Native(Solver):
         if reason is None:
             return None
         size = f"up to {MAX_SIMPLEX_SIZE} rows or columns"
-        patterns = f"equality-constrained quadratics, box-constrained QPs and dense LPs of {size}"
+        patterns = f"equality-constrained quadratics, box-constrained QPs, margin programs and dense LPs of {size}"
         return f"this form of the program has {reason}; native solves {patterns}"
 
     def supports_structure(self, program: Program) -> bool:
@@ -132,6 +136,18 @@ class Native(Solver):
         """Return True if the program has inequalities or finite bounds: its dual may be a QP with bounds only."""
         bounded = bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
         return bounded or bool(form.inequality.any())
+
+    def supports_form(self, form: EvaluationForm) -> bool:
+        """Return True for margin programs of a function whose kernel has explicit features."""
+        from milopt.solvers.native.margin_newton.margin_pattern import margin_columns
+
+        return margin_columns(form) is not None
+
+    def form_engine(self, options: Options) -> FormEngine | None:
+        """Return an engine for margin programs, which keeps the last point between solves."""
+        from milopt.solvers.native.margin_newton.margin_engine import MarginEngine
+
+        return MarginEngine(options.tolerance)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Return an engine that keeps factorisations and the last point between solves."""

@@ -1,0 +1,43 @@
+"""`reference_projection` of `group_projection`, compiled by numba."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milopt.arrays import Index, Vector
+from milopt.jit import njit
+
+
+@njit
+def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, level: Vector) -> None:
+    """Write a = [u - l]_+ and the levels l into `a` and `level`."""
+    for g in range(cap.size):
+        begin, end = starts[g], starts[g + 1]
+        total = 0.0
+        for r in range(begin, end):
+            if u[r] > 0.0:
+                total += u[r]
+        bound = 0.0
+        if total > cap[g]:
+            count = -1
+            above = 0
+            while above != count:
+                count = above
+                total = 0.0
+                above = 0
+                for r in range(begin, end):
+                    if u[r] > bound:
+                        total += u[r]
+                        above += 1
+                if above != count:
+                    bound = (total - cap[g]) / (above + kappa[g])
+        level[g] = bound
+        for r in range(begin, end):
+            a[r] = u[r] - bound if u[r] > bound else 0.0
+
+
+def compiled_projection(u: Vector, starts: Index, cap: Vector, kappa: Vector) -> tuple[Vector, Vector]:
+    """Return the result of `group_projection.project`, computed by compiled code."""
+    a, level = np.empty(u.size), np.empty(cap.size)
+    _project(u, starts, cap, kappa, a, level)
+    return a, level

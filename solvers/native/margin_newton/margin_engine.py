@@ -1,0 +1,60 @@
+"""Engine for margin programs, which starts from the answer of the last solve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.status import Termination
+from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
+from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern
+from milopt.solving.form_engine import FormAnswer, FormEngine
+
+GAP_SHARE, ACCEPTED_SHARE = 1e-3, 0.1
+"""Duality gaps at which the method stops, as fractions of the tolerance of the certificate.
+
+The second applies if the method makes no progress, because of rounding errors.
+"""
+
+
+class MarginEngine(FormEngine):
+    """Newton's method for margin programs, warm-started from the last answer if the groups are the same."""
+
+    def __init__(self, tolerance: float) -> None:
+        self._tolerance = tolerance
+        self._last: tuple[MarginPattern, MarginAnswer] | None = None
+
+    def solve(self, form: EvaluationForm, spaces: Sequence[KernelSpace], time_limit: float | None) -> FormAnswer | None:
+        """Solve a form; None if it is not a margin program."""
+        if len(spaces) != 1:
+            return None
+        features = spaces[0].features
+        pattern = None if features is None else MarginPattern.of(form, features)
+        if pattern is None:
+            return None
+        answer = solve_margin_program(
+            pattern.program,
+            GAP_SHARE * self._tolerance,
+            ACCEPTED_SHARE * self._tolerance,
+            self._start(pattern),
+            time_limit,
+        )
+        self._last = pattern, answer
+        reason = f"duality gap {answer.gap:.1e} after {answer.newton_steps} Newton steps"
+        if answer.gap <= self._tolerance:
+            ended = Termination.OPTIMAL
+        else:
+            ended = Termination.LIMIT if answer.is_late else Termination.STALLED
+        return FormAnswer(ended, reason, pattern.point(answer), answer.newton_steps)
+
+    def _start(self, pattern: MarginPattern) -> MarginAnswer | None:
+        """Return the last answer if the new program has the same groups and the same number of features."""
+        if self._last is None:
+            return None
+        before, answer = self._last
+        old, new = before.program, pattern.program
+        same = old.rows.shape == new.rows.shape and np.array_equal(old.starts, new.starts)
+        return answer if same and old.has_bias == new.has_bias else None

@@ -1,0 +1,163 @@
+"""Newton step of the proximal subproblem:  (diag(1, ..., 1, tau) + sigma [R e]'P [R e]) (dw, db) = -(g_w, g_b).
+
+P is block diagonal over the groups. With the support J_g of a group, its rows with a_r > 0, P is the identity on J_g if
+the group is below its cap, and otherwise  I - 11'/(j + kappa),  j = |J_g|, which is the square of  I - (theta/j) 11'
+with  theta = 1 - sqrt(kappa / (j + kappa)).  So [R e]'P [R e] = Z'Z, where the rows of Z are those of J minus theta
+times the mean over the support of their group. With F and z the features and the bias coefficients of Z, the system is
+solved in one of three ways:
+
+* by a Cholesky factorisation with one row per feature;
+* by one of M = I/sigma + FF', with one row per row of Z, and a Schur complement for b,
+
+      db = (z'M^-1 F g_w - g_b) / (tau + z'M^-1 z),    dw = F'M^-1 (F g_w - z db) - g_w;
+
+* by conjugate gradients, if both would be larger than `MAX_FACTORISED_SIZE`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
+
+from milopt.arrays import Matrix, Points, Vector
+from milopt.solvers.native.margin_newton.held_rows import HeldRows
+
+MAX_FACTORISED_SIZE = 2000
+"""Largest size of a matrix that is factorised."""
+JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+"""Multiples of the mean of the diagonal that are added to it, in order of use, if a factorisation fails."""
+MAX_CONJUGATE_STEPS, CONJUGATE_TOLERANCE = 500, 1e-4
+"""Maximum number of steps of conjugate gradients, and the relative residual at which they stop."""
+
+
+@dataclass(frozen=True)
+class ReducedRows:
+    """Rows Z of the module docstring."""
+
+    features: Points
+    bias: Vector
+
+
+def reduce_rows(held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> ReducedRows:
+    """Return the rows Z of the support of a; rows that are 0 are left out."""
+    positive = a > 0
+    count = np.add.reduceat(positive.astype(np.intp), held.starts[:-1])
+    capped = level > 0
+    vanishes = capped & (count == 1) & (kappa == 0.0)
+    chosen = np.flatnonzero(positive & ~vanishes[held.group])
+    theta = np.where(capped, 1.0 - np.sqrt(kappa / np.maximum(count + kappa, 1e-300)), 0.0)
+    features, bias, group = held.features[chosen], held.bias[chosen], held.group[chosen]
+    mixed = np.flatnonzero(theta[group] > 0)
+    if not mixed.size:
+        return ReducedRows(features, bias)
+    # Subtract theta times the mean over the support, as a sparse matrix times the rows of capped groups.
+    local = group[mixed]
+    begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
+    sizes = np.diff(np.append(begins, local.size))
+    place = np.repeat(np.arange(begins.size), sizes)
+    means = sp.csr_array(
+        (1.0 / sizes[place], np.arange(local.size), np.append(begins, local.size)), shape=(begins.size, local.size)
+    )
+    weight = theta[local]
+    bias = bias.copy()
+    bias[mixed] -= weight * (means @ bias[mixed])[place]
+    if isinstance(features, sp.csr_array):
+        change = sp.diags_array(weight) @ (means @ features[mixed])[place]
+        spread = sp.csr_array((np.ones(mixed.size), (mixed, np.arange(mixed.size))), shape=(group.size, mixed.size))
+        return ReducedRows(sp.csr_array(features - spread @ change), bias)
+    features[mixed] -= weight[:, None] * (means @ features[mixed])[place]
+    return ReducedRows(features, bias)
+
+
+def newton_step(
+    rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
+) -> tuple[Vector, float]:
+    """Return the step (dw, db) of the system in the module docstring; db = 0 without a bias."""
+    count, size = rows.features.shape
+    if not count:
+        return -gradient, -bias_gradient / tau if has_bias else 0.0
+    if min(count, size) > MAX_FACTORISED_SIZE:
+        return _conjugate_gradients(rows, gradient, bias_gradient, sigma, tau, has_bias)
+    if size <= count:
+        return _solve_by_features(rows, gradient, bias_gradient, sigma, tau, has_bias)
+    return _solve_by_rows(rows, gradient, bias_gradient, sigma, tau, has_bias)
+
+
+def _solve_by_features(
+    rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
+) -> tuple[Vector, float]:
+    """Solve with one row per feature."""
+    F, z = rows.features, rows.bias
+    size = F.shape[1]
+    H = np.empty((size + has_bias, size + has_bias))
+    H[:size, :size] = sigma * _dense(F.T @ F)
+    H[np.arange(size), np.arange(size)] += 1.0
+    right = np.append(-gradient, -bias_gradient) if has_bias else -gradient
+    if has_bias:
+        H[size, :size] = H[:size, size] = sigma * np.asarray(F.T @ z)
+        H[size, size] = tau + sigma * float(z @ z)
+    step = _solve_definite(H, right)
+    return (step[:size], float(step[size])) if has_bias else (step, 0.0)
+
+
+def _solve_by_rows(
+    rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
+) -> tuple[Vector, float]:
+    """Solve with one row per row of Z."""
+    F, z = rows.features, rows.bias
+    M = _dense(F @ F.T)
+    M[np.diag_indices_from(M)] += 1.0 / sigma
+    Fg = np.asarray(F @ gradient)
+    if not has_bias:
+        return np.asarray(F.T @ _solve_definite(M, Fg)) - gradient, 0.0
+    both = _solve_definite(M, np.stack([Fg, z], axis=1))
+    db = (float(z @ both[:, 0]) - bias_gradient) / (tau + float(z @ both[:, 1]))
+    return np.asarray(F.T @ (both[:, 0] - db * both[:, 1])) - gradient, db
+
+
+def _conjugate_gradients(
+    rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
+) -> tuple[Vector, float]:
+    """Solve approximately, by products with Z only, with the diagonal as preconditioner."""
+    F, z = rows.features, rows.bias
+    size = F.shape[1]
+    squares = F.multiply(F).sum(axis=0) if isinstance(F, sp.csr_array) else np.einsum("ij,ij->j", F, F)
+    diagonal = np.append(1.0 + sigma * np.asarray(squares).ravel(), tau + sigma * float(z @ z))
+    x, r = np.zeros(size + 1), np.append(-gradient, -bias_gradient if has_bias else 0.0)
+    p = y = r / diagonal
+    rho, target = float(r @ y), CONJUGATE_TOLERANCE * float(np.linalg.norm(r))
+    for _ in range(MAX_CONJUGATE_STEPS):
+        t = F @ p[:size] + z * p[size]
+        product = np.append(p[:size] + sigma * (F.T @ t), tau * p[size] + sigma * float(z @ t))
+        length = rho / float(p @ product)
+        x, r = x + length * p, r - length * product
+        if np.linalg.norm(r) <= target:
+            break
+        y = r / diagonal
+        rho, last = float(r @ y), rho
+        p = y + (rho / last) * p
+    return x[:size], float(x[size]) if has_bias else 0.0
+
+
+def _solve_definite(matrix: Matrix, right: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Solve a positive definite system; if rounding makes it indefinite, with a slightly larger diagonal."""
+    mean = float(np.trace(matrix)) / len(matrix)
+    for jitter in JITTERS:
+        shifted = matrix
+        if jitter:
+            shifted = matrix + jitter * mean * np.eye(len(matrix))
+        try:
+            return np.asarray(cho_solve(cho_factor(shifted, check_finite=False), right, check_finite=False))
+        except np.linalg.LinAlgError:
+            continue
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
+
+
+def _dense(product: Any) -> Matrix:
+    """Return a product, dense or sparse, as a dense array."""
+    return product if isinstance(product, np.ndarray) else np.asarray(product.toarray(), dtype=np.float64)
