@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import milopt
 from milopt.models import MIORDM, MISVM, ODM, SetKernelSVM
 from milopt.solvers.native.margin_newton.compiled_projection import compiled_projection
-from milopt.solvers.native.margin_newton.group_projection import reference_projection
+from milopt.solvers.native.margin_newton.group_projection import GroupLayout, reference_projection
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, MarginRows, best_bias
@@ -179,8 +179,8 @@ def test_the_compiled_projection_equals_the_reference(seed: int, groups: int, sq
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 9, groups))]).astype(np.intp)
     u, cap = rng.normal(size=starts[-1]), rng.uniform(0.0, 2.0, groups)
     kappa = rng.uniform(0.0, 1.0, groups) if squared else np.zeros(groups)
-    a, level = reference_projection(u, starts, cap, kappa)
-    compiled = compiled_projection(u, starts, cap, kappa)
+    a, level = reference_projection(u, GroupLayout.of(starts), cap, kappa)
+    compiled = compiled_projection(u, GroupLayout.of(starts), cap, kappa)
     np.testing.assert_allclose(compiled[0], a, atol=1e-12)
     np.testing.assert_allclose(compiled[1], level, atol=1e-12)
     sums = np.add.reduceat(a, starts[:-1])

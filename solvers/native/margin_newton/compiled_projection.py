@@ -6,6 +6,7 @@ import numpy as np
 
 from milopt.arrays import Index, Vector
 from milopt.jit import njit
+from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 
 
 @njit
@@ -36,8 +37,8 @@ def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, le
             a[r] = u[r] - bound if u[r] > bound else 0.0
 
 
-def compiled_projection(u: Vector, starts: Index, cap: Vector, kappa: Vector) -> tuple[Vector, Vector]:
+def compiled_projection(u: Vector, layout: GroupLayout, cap: Vector, kappa: Vector) -> tuple[Vector, Vector]:
     """Return the result of `group_projection.project`, computed by compiled code."""
     a, level = np.empty(u.size), np.empty(cap.size)
-    _project(u, starts, cap, kappa, a, level)
+    _project(u, layout.starts, cap, kappa, a, level)
     return a, level

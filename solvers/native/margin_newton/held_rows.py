@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Points, Vector
+from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, conjugate_sum
 
 
@@ -31,6 +32,11 @@ class HeldRows:
         """Hold the rows in `index`, which must be ascending."""
         starts = np.searchsorted(index, program.starts).astype(np.intp)
         return cls(program, index, program.rows.take(index), program.offset[index], program.bias[index], starts)
+
+    @cached_property
+    def layout(self) -> GroupLayout:
+        """Groups of the held rows."""
+        return GroupLayout.of(self.starts)
 
     @property
     def count(self) -> int:

@@ -37,6 +37,8 @@ FAST_GROWTH, GROWTH, SLOW_GROWTH = 10.0, 3.0, 1.5
 After `STOP_STEPS` Newton steps or more, sigma does not grow.
 """
 FAST_STEPS, SLOW_STEPS, STOP_STEPS = 2, 6, 15
+WARM_SHARE, MAX_WARM_RATIO = 1e-2, 100.0
+"""First sigma of a warm start as a share of the last sigma, and its largest ratio to that of a cold start."""
 MAX_SIGMA_RATIO = 1e12
 """Largest sigma, relative to the first."""
 MAX_PASSES, MAX_PROXIMAL_STEPS = 60, 400
@@ -62,6 +64,8 @@ class MarginAnswer:
     dual: float
     slope_error: float
     """`MarginProgram.slope_error` at the point."""
+    sigma: float
+    """Last sigma."""
     passes: int
     newton_steps: int
     is_late: bool
@@ -105,6 +109,8 @@ def solve_margin_program(
     held = HeldRows.of(program, _first_rows(program, start))
     at = _first_iterate(program, held, start)
     first_sigma = _first_sigma(program, held)
+    if start is not None:
+        first_sigma = max(first_sigma, min(WARM_SHARE * start.sigma, MAX_WARM_RATIO * first_sigma))
     sigma, inner = first_sigma, FIRST_INNER_TOLERANCE if held.count < program.group.size else tolerance
     best: MarginAnswer | None = None
     newton_steps = proximal_steps = 0
@@ -134,7 +140,7 @@ def solve_margin_program(
             if gap <= inner or is_late or gives_up:
                 break
         at = nearest
-        answer, violated = _full_pass(held, at, passes, newton_steps, is_late)
+        answer, violated = _full_pass(held, at, sigma, passes, newton_steps, is_late)
         if best is None or answer.gap < best.gap:
             best = answer
         if answer.gap <= tolerance or is_late or (gives_up and not violated.size):
@@ -210,7 +216,7 @@ def _held_gap(held: HeldRows, at: Iterate) -> float:
 
 
 def _full_pass(
-    held: HeldRows, at: Iterate, passes: int, newton_steps: int, is_late: bool
+    held: HeldRows, at: Iterate, sigma: float, passes: int, newton_steps: int, is_late: bool
 ) -> tuple[MarginAnswer, Index]:
     """Return the balanced point with its objectives over all rows, and the violated rows to hold next."""
     program = held.program
@@ -223,7 +229,7 @@ def _full_pass(
     a[held.index] = balanced
     error = program.slope_error(maxima, held.group_sums(balanced))
     dual = held.dual_value(balanced, w)
-    answer = MarginAnswer(a, w, b, maxima, primal, dual, error, passes, newton_steps, is_late)
+    answer = MarginAnswer(a, w, b, maxima, primal, dual, error, sigma, passes, newton_steps, is_late)
     if held.count == program.group.size:
         return answer, np.zeros(0, dtype=np.intp)
     v -= program.bias * b

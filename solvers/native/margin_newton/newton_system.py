@@ -60,17 +60,19 @@ def reduce_rows(held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> Redu
     begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
     sizes = np.diff(np.append(begins, local.size))
     place = np.repeat(np.arange(begins.size), sizes)
-    means = sp.csr_array(
-        (1.0 / sizes[place], np.arange(local.size), np.append(begins, local.size)), shape=(begins.size, local.size)
-    )
     weight = theta[local]
     bias = bias.copy()
-    bias[mixed] -= weight * (means @ bias[mixed])[place]
+    bias[mixed] -= weight * (np.add.reduceat(bias[mixed], begins) / sizes)[place]
     if isinstance(features, sp.csr_array):
+        means = sp.csr_array(
+            (1.0 / sizes[place], np.arange(local.size), np.append(begins, local.size)), shape=(begins.size, local.size)
+        )
         change = sp.diags_array(weight) @ (means @ features[mixed])[place]
         spread = sp.csr_array((np.ones(mixed.size), (mixed, np.arange(mixed.size))), shape=(group.size, mixed.size))
         return ReducedRows(sp.csr_array(features - spread @ change), bias)
-    features[mixed] -= weight[:, None] * (means @ features[mixed])[place]
+    part = features[mixed]
+    part -= weight[:, None] * (np.add.reduceat(part, begins, axis=0) / sizes[:, None])[place]
+    features[mixed] = part
     return ReducedRows(features, bias)
 
 

@@ -51,7 +51,7 @@ def proximal_step(held: HeldRows, start: Iterate, sigma: float, deadline: float)
     kappa = program.curvature / sigma
     w, b, steps = start.w, start.b, 0
     v = held.values(w, b)
-    a, level = project(start.a + sigma * v, held.starts, program.cap, kappa)
+    a, level = project(start.a + sigma * v, held.layout, program.cap, kappa)
     while True:
         pull = np.asarray(held.features.T @ a)
         gradient = w - pull
@@ -92,7 +92,7 @@ def _search(
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     length, best = 1.0, (0.0, a, np.zeros(program.cap.size))
     for _ in range(MAX_LENGTHS):
-        trial, level = project(start.a + sigma * (v + length * dv), held.starts, program.cap, kappa)
+        trial, level = project(start.a + sigma * (v + length * dv), held.layout, program.cap, kappa)
         slope = wd + ww + length * dd + float(trial @ dv)
         best = (length, trial, level)
         if abs(slope) <= SLOPE_SHARE * abs(first):
