@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 from timing import single_thread, table, time_call
@@ -22,9 +23,9 @@ from milopt.arrays import Matrix
 from milopt.models import MIORDM, MISVM, SetKernelSVM
 
 MODELS = (MISVM, SetKernelSVM, MIORDM)
-BOTH_WAYS = {MISVM: (100,), SetKernelSVM: (100, 1000), MIORDM: (100,)}
+BOTH_WAYS = {MISVM: (30, 100), SetKernelSVM: (100, 300, 1000), MIORDM: (30, 100)}
 """Numbers of bags that are fitted in both ways."""
-FEATURES_ONLY = (1000, 3000, 10_000)
+FEATURES_ONLY = (300, 1000, 3000)
 """Numbers of bags that are fitted in features only."""
 FEATURES, SHIFT = 50, 3.0
 
@@ -64,17 +65,15 @@ def compare(model: type[BagClassifier], count: int) -> list[str]:
     ]
 
 
-def grow(model: type[BagClassifier], counts: tuple[int, ...]) -> list[list[str]]:
-    """Fit in features at increasing sizes, and return rows of the table."""
-    rows: list[list[str]] = []
+def grow(model: type[BagClassifier], counts: tuple[int, ...]) -> Iterator[list[str]]:
+    """Fit in features at increasing sizes, and yield rows of the table."""
     last = 0, 0.0
     for count in counts:
         seconds, result = fit(model(kernel=Linear()), count)
         exponent = math.log(seconds / last[1]) / math.log(count / last[0]) if last[0] else math.nan
         proof = f"{result.certificate.worst:.0e}" if result.certificate else "-"
-        rows.append([model.__name__, str(count), f"{seconds:.2f}", str(len(result.history)), proof, f"{exponent:.2f}"])
+        yield [model.__name__, str(count), f"{seconds:.2f}", str(len(result.history)), proof, f"{exponent:.2f}"]
         last = count, seconds
-    return rows
 
 
 def main() -> None:
@@ -89,9 +88,9 @@ def main() -> None:
     for model in MODELS:
         fit(model(kernel=Linear()), 50)  # load the algorithms
     heads = ["model", "bags", "features s", "dual s", "ratio", "difference", "residual"]
-    table(heads, [compare(model, count) for model in MODELS for count in BOTH_WAYS[model]])
+    table(heads, (compare(model, count) for model in MODELS for count in BOTH_WAYS[model]))
     heads = ["model", "bags", "s", "steps", "residual", "exponent"]
-    table(heads, [row for model in MODELS for row in grow(model, FEATURES_ONLY)])
+    table(heads, (row for model in MODELS for row in grow(model, FEATURES_ONLY)))
 
 
 if __name__ == "__main__":

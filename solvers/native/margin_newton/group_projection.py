@@ -16,7 +16,7 @@ import numpy as np
 
 from milopt.arrays import Index, Vector
 
-MIN_COMPILED_ROWS = 10_000
+MIN_COMPILED_ROWS = 50_000
 """Number of rows in groups of several from which the compiled function saves more time than loading numba takes."""
 
 

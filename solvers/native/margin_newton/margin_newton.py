@@ -37,7 +37,7 @@ FAST_GROWTH, GROWTH, SLOW_GROWTH = 10.0, 3.0, 1.5
 After `STOP_STEPS` Newton steps or more, sigma does not grow.
 """
 FAST_STEPS, SLOW_STEPS, STOP_STEPS = 2, 6, 15
-WARM_SHARE, MAX_WARM_RATIO = 1e-2, 100.0
+WARM_SHARE, MAX_WARM_RATIO = 1e-2, 20.0
 """First sigma of a warm start as a share of the last sigma, and its largest ratio to that of a cold start."""
 MAX_SIGMA_RATIO = 1e12
 """Largest sigma, relative to the first."""
