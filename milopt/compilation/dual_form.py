@@ -203,7 +203,8 @@ class DualForm(CompiledForm):
                 combined = space.features.combine(e)
                 pieces.append(
                     Piece(
-                        selection_matrix(np.arange(e.shape[0]), self._width), inner_products(combined, combined) / ridge
+                        selection_matrix(np.arange(e.shape[0]), self._column_count),
+                        inner_products(combined, combined) / ridge,
                     )
                 )
                 target = space.from_points(p)

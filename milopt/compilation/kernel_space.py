@@ -30,8 +30,8 @@ class KernelSpace:
     """Points of one function, with the products of its kernel that forms and certificates need.
 
     A function is represented by a vector. If the kernel has features, it is the vector w over the features with
-    f(x) = <w, phi(x)>, and no matrix of kernel values over all points is computed. Otherwise it is the vector a over the
-    points with f = sum_p a_p K(x_p, .), and the rows K(x_p, all points) of the kernel matrix are cached. They are
+    f(x) = <w, phi(x)>, and no matrix of kernel values over all points is computed. Otherwise it is the vector a over
+    the points with f = sum_p a_p K(x_p, .), and the rows K(x_p, all points) of the kernel matrix are cached. They are
     computed in blocks: each call that needs new rows adds one block. A point whose row is in the cache is called
     touched.
     """
@@ -86,7 +86,7 @@ class KernelSpace:
         self._starts = np.append(self._starts, self.touched.size)
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
-        """Return K(rows, columns), read-only, for two sets of points; without features, touch the points in `columns`."""
+        """Return K(rows, columns), read-only; if there are no features, touch the points in `columns`."""
         if self.features is not None:
             return self.features.gram(rows, columns)
         self.ensure_rows(columns)

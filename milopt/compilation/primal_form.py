@@ -157,7 +157,9 @@ class PrimalForm(CompiledForm):
             full = np.zeros(self.source.rows.count)
             known = self._row_of >= 0
             full[self._row_of[known]] = z[known]
-        coefficients = tuple(w.function(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True))
+        coefficients = tuple(
+            w.function(x[span]) for w, span in zip(self.whitenings, self._coordinate_slices, strict=True)
+        )
         return PrimalDualPoint(x[: self.source.n].copy(), coefficients, full)
 
     def add_orthogonal_components(self, point: PrimalDualPoint, x: Vector) -> PrimalDualPoint | None:

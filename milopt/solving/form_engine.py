@@ -25,6 +25,8 @@ class FormAnswer:
     point: PrimalDualPoint
     """Point with the multipliers of all rows."""
     iterations: int
+    reason: str
+    """Why the engine was used, such as the pattern that it found."""
 
 
 class FormEngine(ABC):

@@ -45,6 +45,8 @@ class SolveRun:
     """Seconds inside the solver so far."""
     iterations: int = 0
     log: str = ""
+    form_reason: str = ""
+    """Form in which functions were given to the solver, with the reason, if it is not that of the live form."""
 
     def run(self) -> Outcome:
         """Solve and certify the answer.
@@ -65,7 +67,7 @@ class SolveRun:
             solve_seconds=self.solver_seconds,
             log=self.log,
             rebuilds=self.engine.rebuilds,
-            form_reason=self.live.choice.reason,
+            form_reason=self.form_reason or self.live.choice.reason,
         )
 
     def _with_limit_message(self, outcome: Outcome) -> Outcome:
@@ -92,7 +94,7 @@ class SolveRun:
             return by_features
         if sum(self.live.form.point_counts) > MAX_POINTS_AFTER_FAILURE:
             return by_features
-        self.engine.form_engine = None
+        self.engine.form_engine, self.form_reason = None, ""
         try:
             return self._solve_flat_form()
         except UnsupportedError:
@@ -113,6 +115,7 @@ class SolveRun:
         if found is None or candidate is None:
             return None
         self.iterations += found.iterations
+        self.form_reason = f"features ({sum(space.size for space in live.spaces)} features, {found.reason})"
         answer = Answer(found.termination, found.raw_status, None, None, iterations=found.iterations)
         return Certifier(live.lowering, live.form, live.spaces, None, live.options).certify_answer(answer, candidate)
 

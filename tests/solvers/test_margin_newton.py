@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import milopt
+from milopt.declaration.kernels.feature_rows import FeatureRows
+from milopt.declaration.kernels.kernel import Linear
 from milopt.models import MIORDM, MISVM, ODM, SetKernelSVM
 from milopt.solvers.native.margin_newton.compiled_projection import compiled_projection
 from milopt.solvers.native.margin_newton.group_projection import GroupLayout, reference_projection
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
-from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, MarginRows, best_bias
 
 ACCURACY = 1e-6

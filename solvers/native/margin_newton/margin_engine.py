@@ -19,6 +19,9 @@ GAP_SHARE, ACCEPTED_SHARE = 1e-3, 0.1
 The second applies if the method makes no progress, because of rounding errors.
 """
 
+PATTERN_NAME = "a margin program"
+"""Name of the pattern in `Result.form`."""
+
 
 class MarginEngine(FormEngine):
     """Newton's method for margin programs, warm-started from the last answer if the groups are the same."""
@@ -48,7 +51,7 @@ class MarginEngine(FormEngine):
             ended = Termination.OPTIMAL
         else:
             ended = Termination.LIMIT if answer.is_late else Termination.STALLED
-        return FormAnswer(ended, reason, pattern.point(answer), answer.newton_steps)
+        return FormAnswer(ended, reason, pattern.point(answer), answer.newton_steps, PATTERN_NAME)
 
     def _start(self, pattern: MarginPattern) -> MarginAnswer | None:
         """Return the last answer if the new program has the same groups and the same number of features."""

@@ -63,7 +63,7 @@ class MarginRows:
         extra = None if self.extra is None else take_rows(self.extra, index)
         is_selection = chosen.nnz == chosen.shape[0] and bool((np.diff(chosen.indptr) == 1).all())
         if is_selection and not self.features.is_sparse:
-            return _join(self.features.rows(chosen.indices) * chosen.data[:, None], extra)
+            return _join(self.features.rows(chosen.indices.astype(np.intp)) * chosen.data[:, None], extra)
         return _join(self.features.combine(chosen), extra)
 
 
