@@ -87,7 +87,8 @@ def choose_form(form: EvaluationForm, active: Index, request: FormRequest) -> Fo
         return FormChoice(True, few, "dual (requested)")
     reason = dual_unsupported_reason(form, request.supports_nonconvex)
     if reason is None and request.requires_dual:
-        return FormChoice(True, few, "dual (the solver takes this program only in dual form)")
+        words = "the kernel has no features" if features is None else "the solver requires it"
+        return FormChoice(True, few, f"dual ({words})")
     if few:
         return _coordinates(few, size, "at most half as many features as rows")
     if reason is not None:

@@ -114,6 +114,7 @@ class KernelSum(_CombinedKernel):
         Returns
         -------
         KernelSum
+            Sum whose parts have no open parameters.
         """
         return replace(self, parts=tuple(part.fitted(instances) for part in self.parts))
 
@@ -199,6 +200,7 @@ class KernelProduct(_CombinedKernel):
         Returns
         -------
         KernelProduct
+            Product whose parts have no open parameters.
         """
         rows = as_point_rows(instances)
         parts = tuple(part.fitted(rows) for part in self.parts)
