@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -80,7 +81,7 @@ SCIP_INFINITY = 1e20
 ACTIVE_TOLERANCE = 1e-7
 """Largest slack, relative to 1 + |g|, at which a row counts as active."""
 STOP_REQUEST_INTERVAL_SECONDS = 0.05
-"""Seconds between requests to stop a search. SCIP ignores a request that arrives before the search has started."""
+"""Seconds between requests to stop a search. SCIP ignores or refuses a request before the search has started."""
 MAX_STOP_REQUESTS = 20
 """Maximum number of requests to stop a search."""
 
@@ -156,7 +157,9 @@ class ScipEngine(Engine):
 
         def stop() -> None:
             for _ in range(MAX_STOP_REQUESTS):
-                model.interruptSolve()
+                # SCIP raises an error while it initialises the search; the next request is in time.
+                with suppress(Exception):
+                    model.interruptSolve()
                 if done.wait(STOP_REQUEST_INTERVAL_SECONDS):
                     return
 

@@ -136,9 +136,18 @@ from tests.solvers.test_scip import hard_knapsack
 signal.signal(signal.SIGINT, signal.default_int_handler)
 search = Model.optimizeNogil
 class Announced(Model):
+    refuses = sys.argv[1] == "refuse"
+
     def optimizeNogil(self):
         print("searching", flush=True)
         search(self)
+
+    def interruptSolve(self):
+        if Announced.refuses:
+            Announced.refuses = False
+            raise Exception("SCIP: method cannot be called at this time in solution process!")
+        super().interruptSolve()
+
 import pyscipopt
 pyscipopt.Model = Announced
 result = milopt.solve(hard_knapsack(60), "scip")
@@ -147,10 +156,13 @@ print(json.dumps([str(result.termination), str(result.point)]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a process of its own")
-@pytest.mark.parametrize("wait", [0.0, 2.0])
-def test_interrupt_ends_a_search_and_returns_its_point(wait: float) -> None:
+@pytest.mark.parametrize(("wait", "first_request"), [(0.0, "obey"), (2.0, "obey"), (2.0, "refuse")])
+def test_interrupt_ends_a_search_and_returns_its_point(wait: float, first_request: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED_SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED_SCRIPT, first_request],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None
