@@ -73,7 +73,9 @@ def first_command(scratch: str) -> bool:
     """Run the first command of the README in a copy of the checkout, as on a new machine."""
     command = (ROOT / "README.md").read_text().partition("```sh\n")[2].partition("\n```")[0]
     copy = Path(scratch) / "checkout"
-    unwanted = shutil.ignore_patterns(".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache")
+    # The documentation may be built meanwhile, which writes `docs/reference` and `docs/gallery`.
+    generated = ("build", "reference", "gallery", "*.egg-info", "__pycache__", ".*_cache")
+    unwanted = shutil.ignore_patterns(".venv", ".git", *generated)
     shutil.copytree(ROOT, copy, symlinks=True, ignore=unwanted)
     return passes("the README's first command", ["sh", "-c", command], copy)
 
@@ -107,6 +109,8 @@ def main(arguments: list[str]) -> int:
         for example in EXAMPLES:
             step, command = f"example {Path(example).name}", [sys.executable, example]
             steps[step] = two_at_a_time.submit(passes, step, command, Path(scratch))
+        site = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", str(Path(scratch) / "site")]
+        steps["documentation"] = two_at_a_time.submit(passes, "documentation", site)
         steps["the README's first command"] = two_at_a_time.submit(first_command, scratch)
         failed = [step for step, passed in steps.items() if not passed.result()]
     failed += [] if passes_on_another_core() else ["the numerical tests on another core"]

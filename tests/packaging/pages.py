@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 COMMANDS = re.compile(r"```sh\n(milopt .*?)\n```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 
+BLOCK = re.compile(r"^```(\S+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""Any block of a page, with its language or its directive."""
+
 VOLATILE_LINES = ("certificate", "iterations", "seconds", "versions")
 """First words of report lines whose digits depend on the machine: rounding errors, iterations, times, versions."""
 
@@ -27,6 +30,16 @@ def code_of(page: Path) -> list[tuple[str, str]]:
 def commands_of(page: Path) -> list[tuple[str, str]]:
     """Return the blocks of milopt commands of a page, each with the output that is stated below it."""
     return COMMANDS.findall(page.read_text(encoding="utf-8"))
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """Return all fenced blocks of a page, each with its language; directives have braces around their name."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def first_command_of(page: Path) -> str:
+    """Return the text of the first block of shell commands of a page."""
+    return next(text for language, text in blocks_of(page) if language == "sh")
 
 
 def check_code(page: Path) -> None:

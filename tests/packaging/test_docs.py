@@ -8,10 +8,20 @@ import pytest
 
 import milopt
 from milopt.declaration import atoms
-from tests.packaging.pages import ROOT, check_code, check_commands, code_of, commands_of, link_examples
+from tests.packaging.pages import (
+    ROOT,
+    blocks_of,
+    check_code,
+    check_commands,
+    code_of,
+    commands_of,
+    first_command_of,
+    link_examples,
+)
 
 DOCS = ROOT / "docs"
 PAGES = {str(page.relative_to(DOCS)): page for page in sorted(DOCS.glob("**/*.md"))}
+LANGUAGES_WITHOUT_CODE = {"text", "toml"}
 COMMANDS = [(name, *pair) for name, page in PAGES.items() for pair in commands_of(page)]
 
 
@@ -29,6 +39,20 @@ def test_the_commands_of_a_page_print_the_stated_output(
     name: str, commands: str, expected: str, tmp_path: Path
 ) -> None:
     check_commands(commands, expected, tmp_path)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_of_a_page_is_executed_or_is_no_code(name: str) -> None:
+    page = PAGES[name]
+    executed = {code for code, _ in code_of(page)} | {f"{commands}\n" for commands, _ in commands_of(page)}
+    # `tests/all.py` runs the first command of the README, which installs milopt.
+    executed.add(first_command_of(ROOT / "README.md"))
+    others = [
+        (language, text)
+        for language, text in blocks_of(page)
+        if text not in executed and language not in LANGUAGES_WITHOUT_CODE and not language.startswith("{")
+    ]
+    assert others == []
 
 
 def test_the_pages_have_code_and_commands() -> None:

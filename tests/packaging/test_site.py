@@ -1,0 +1,95 @@
+"""The site in docs/: its extensions, and that the gallery and the reference are complete.
+
+`tests/all.py` builds the site with every warning as an error: all links resolve, all pages are in the tree.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import milopt
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+pytest.importorskip("sphinx", reason="needs the extra milopt[docs]")
+sys.path.insert(0, str(DOCS / "_extensions"))
+
+import docstring_text  # noqa: E402
+import reference_api  # noqa: E402
+import reference_commands  # noqa: E402
+import repository_links  # noqa: E402
+import rst  # noqa: E402
+
+
+def test_indented_formulas_become_literal_blocks() -> None:
+    lines = [
+        "Solve",
+        "",
+        "    min  |x|",
+        "",
+        "where |x| is large.",
+        "",
+        "Parameters",
+        "----------",
+        "x : float",
+        "    |x|.",
+    ]
+    marked = docstring_text.escape_bars(docstring_text.mark_formulas(lines))
+    assert marked[2:6] == ["::", "", "    min  |x|", ""]
+    assert marked[6] == r"where \|x\| is large."
+    assert marked[-1] == r"    \|x\|."
+
+
+def test_the_text_of_list_items_stays_a_list() -> None:
+    lines = ["Either", "", "* one", "    continued", "", "* two"]
+    assert docstring_text.mark_formulas(lines) == lines
+
+
+def test_bars_in_code_and_examples_are_not_escaped() -> None:
+    lines = ["Use `a|b` or |c|.", "", "Examples", "--------", ">>> 1 | 2", "3"]
+    assert docstring_text.escape_bars(lines) == [r"Use `a|b` or \|c\|.", *lines[1:]]
+
+
+def test_links_to_files_of_the_repository_lead_to_pages_of_the_site() -> None:
+    text = "[a](../ARCHITECTURE.md) [b](atoms.md#norms) [c](../examples) [d](https://x.org/e.md)"
+    rewritten = repository_links.rewrite_links(text, DOCS, DOCS)
+    assert rewritten == "[a](/architecture.md) [b](/atoms.md#norms) c (`examples`) [d](https://x.org/e.md)"
+
+
+def test_text_of_tables_is_escaped_but_code_is_kept() -> None:
+    assert (
+        rst.escape("see `milopt data` or result_, *.csv, |x|, a_b")
+        == r"see `milopt data` or result\_, \*.csv, \|x\|, a_b"
+    )
+
+
+def test_every_public_name_has_a_topic_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = {name for names in reference_api.topics().values() for name in names}
+    assert {"Program", "norm", "RBF", "display.MarginsDisplay", "testing.check_atom", "data.toy_bags"} <= listed
+    monkeypatch.setattr(milopt, "__all__", [*milopt.__all__, "errors_of_a_new_name"])
+    monkeypatch.setattr(milopt, "errors_of_a_new_name", print, raising=False)
+    with pytest.raises(ValueError, match="no topic for errors_of_a_new_name"):
+        reference_api.topics()
+
+
+def test_every_command_has_a_page_with_its_options() -> None:
+    pages = reference_commands.pages()
+    fit = pages["commands/fit.rst"]
+    assert "``--model, -m NAME``" in fit
+    assert "required" in fit
+    assert "``DATA``" in fit
+    assert {name.partition("/")[2] for name in pages if "/" in name} >= {"compare.rst", "rank.rst", "inspect.rst"}
+    assert "``[].certificate" in pages["schemas.rst"] or "certificate" in pages["schemas.rst"]
+
+
+def test_fields_of_a_schema_include_those_of_its_references() -> None:
+    schema = {
+        "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
+        "$defs": {"row": {"type": "object", "properties": {"gap": {"type": "number", "description": "The gap."}}}},
+    }
+    found = reference_commands.fields(reference_commands.inline(schema, schema["$defs"]))
+    assert ("rows[].gap", "number", "The gap.") in found
