@@ -44,8 +44,10 @@ exclude_patterns = [
     "gallery/**/*.ipynb",
 ]
 templates_path = ["_templates"]
-default_role = "code"
+# A name in backticks becomes a link if the site documents it, and code otherwise. Explicit roles must resolve.
+default_role = "py:obj"
 nitpicky = True
+nitpick_ignore_regex = [("py:obj", ".*")]
 suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
@@ -66,6 +68,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": True,
@@ -81,11 +84,13 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "min_reported_time": 600,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
     "remove_config_comments": True,
     "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
     "plot_gallery": True,
     "reset_modules": (),
     "image_scrapers": ("matplotlib",),

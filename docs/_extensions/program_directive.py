@@ -48,17 +48,17 @@ class ProgramDirective(SphinxDirective):
         only = self.options.get("part")
         if only is not None and only not in parts:
             raise self.error(f"{self.arguments[0]} has the parts {', '.join(parts)}, not {only}")
-        shown: list[nodes.Node] = []
+        shown = nodes.container(classes=["program"])
         for name, part in parts.items():
             if only not in (None, name):
                 continue
             if len(parts) > 1 and only is None:
-                shown.append(nodes.paragraph("", "", nodes.strong("", name)))
+                shown += nodes.paragraph("", "", nodes.strong("", name))
             text = part.to_latex()
             formula = nodes.math_block(text, text, nowrap=False, number=None, label=None)
             self.set_source_info(formula)
-            shown.append(formula)
-        return shown
+            shown += formula
+        return [shown]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

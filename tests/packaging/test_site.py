@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 import milopt
+from milopt import display
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -93,3 +95,8 @@ def test_fields_of_a_schema_include_those_of_its_references() -> None:
     }
     found = reference_commands.fields(reference_commands.inline(schema, schema["$defs"]))
     assert ("rows[].gap", "number", "The gap.") in found
+
+
+def test_the_gallery_draws_every_display() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("displays/plot_*.py"))
+    assert {name for name in display.__all__ if not re.search(rf"\b{name}\b", code)} == set()
