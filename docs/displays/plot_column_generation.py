@@ -2,9 +2,9 @@
 Convergence of column generation
 ================================
 
-:class:`~milopt.models.ShapeletBoost` is fitted by column generation. The objective of the master is a lower bound that rises with every
-new column. With ``ball="one-hot"`` the search for a column is exact, so that an upper bound is proved too; the fit
-ends when both agree. With ``scale="log"`` the gap between them is drawn.
+:class:`~milopt.models.ShapeletBoost` is fitted by column generation. The objective of the master is a lower bound
+that rises with every new column. With ``ball="one-hot"`` the search for a column is exact, so that an upper bound
+is proved too; the fit ends when both agree. With ``scale="log"`` the gap between them is drawn.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Convergence of a fit
 ====================
 
-:class:`~milopt.models.MISVM` is fitted by the convex-concave procedure. A step solves a convex program with one witness fixed per
-positive bag; the bars count the witnesses that changed, and the ring marks the step that is the result.
+:class:`~milopt.models.MISVM` is fitted by the convex-concave procedure. A step solves a convex program with one
+witness fixed per positive bag; the bars count the witnesses that changed, and the ring marks the step that is the
+result.
 """
 
 from milopt import load_data

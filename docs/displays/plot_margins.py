@@ -3,7 +3,8 @@ Margins of bags
 ===============
 
 The margin of a bag is its score times its label. A support vector machine bounds the smallest margins; a method
-that optimises the distribution of the margins, such as :class:`~milopt.models.ODM`, has a steep curve around its mean.
+that optimises the distribution of the margins, such as :class:`~milopt.models.ODM`, has a steep curve around its
+mean.
 """
 
 from milopt.data import toy_bags

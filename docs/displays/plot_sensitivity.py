@@ -2,8 +2,8 @@
 Accuracy over two hyper-parameters
 ==================================
 
-Cross-validated accuracy of :class:`~milopt.models.SAFE` for pairs of ``rho`` and ``gamma`` on a third of Musk1. Below the line, which the
-model computes from the data, the program is convex.
+Cross-validated accuracy of :class:`~milopt.models.SAFE` for pairs of ``rho`` and ``gamma`` on a third of Musk1.
+Below the line, which the model computes from the data, the program is convex.
 """
 
 import warnings
