@@ -50,6 +50,9 @@ nitpicky = True
 nitpick_ignore_regex = [("py:obj", ".*")]
 suppress_warnings = ["config.cache"]
 
+# Two hyphens are those of an option.
+smartquotes = False
+
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 

@@ -33,7 +33,7 @@ A scheme is an algorithm that solves a program in convex steps. How schemes are 
 KERNELS = """\
 A kernel between instances is a similarity K(x, z); a function of a program lives in its space. A kernel between bags is
 a similarity of whole bags. Semidefinite kernels have such a space; the others are used as similarities, for example
-over a dictionary with a 1-norm.
+over a dictionary with a 1-norm. In the formulas of kernels between bags, x and z are bags.
 
 """
 
@@ -73,7 +73,7 @@ def solver_page(name: str, cls: type[Solver]) -> str:
     is_family = getattr(cls, "family", False)
     features = "those of the solver behind" if is_family else ", ".join(sorted(str(f) for f in cls.features))
     facts = [
-        ("name on the command line and in Python", rst.code(f"{name}:NAME" if is_family else name)),
+        ("name", rst.code(f"{name}:NAME" if is_family else name)),
         ("features", features),
         ("cones", "those of the solver behind" if is_family else ", ".join(sorted(cls.cones))),
         ("package", rst.code(cls.package)),
@@ -83,22 +83,16 @@ def solver_page(name: str, cls: type[Solver]) -> str:
         ("remark", rst.escape(cls.remark)),
         ("time limit", "" if is_family else rst.escape(str(cls.time_limit_note))),
     ]
-    text = rst.title(name) + rst.table(("property", "value"), facts, "30 70")
+    text = rst.title(name) + rst.table(("property", "value"), [fact for fact in facts if fact[1]], "30 70")
     if is_family:
         text += f"Installed here: {rst.codes(registry.family_variants(name))}.\n\n"
     else:
         text += f"Models whose default program it supports: {supported_models(name)}.\n\n"
     module = sys.modules[cls.__module__]
-    text += rst.title("Description", "-") + indent_code(module.__doc__ or "")
+    text += rst.title("Description", "-") + rst.plain_text(module.__doc__ or "")
     return (
         text + rst.title("Class", "-") + f".. autoclass:: {cls.__module__}.{cls.__name__}\n   :no-inherited-members:\n"
     )
-
-
-def indent_code(docstring: str) -> str:
-    """Return the text of a module docstring as a block of plain text, which keeps its formulas."""
-    lines = docstring.strip().splitlines()
-    return ".. code-block:: text\n\n" + "\n".join(f"   {line}" if line else "" for line in lines) + "\n\n"
 
 
 def supported_models(solver: str) -> str:

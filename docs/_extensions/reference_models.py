@@ -23,6 +23,12 @@ constraint in the code.
 .. milopt-program:: {name}
 
 """
+PARTS = """\
+Column generation adds rows to the master: for every column h that an oracle finds, the row
+:math:`\\sum_i y_i d_i h(B_i) \\leq \\gamma`. The master is shown before the first of these rows. In each part, y is the
+vector of signs of that part: the labels, or, in a second oracle, which finds columns of the other sign, their negatives.
+
+"""
 SOLVERS = """\
 Support of the program above. A larger program of the same form has the same support.
 
@@ -61,6 +67,7 @@ def model_page(name: str, table: SupportTable) -> str:
         text += f"The guide of this model, with examples: :doc:`/models/{guide.stem}`.\n\n"
     text += rst.title("Program", "-")
     text += PROGRAM.format(name=name, kind=program.kind, scheme=rst.code(program.default_scheme))
+    text += PARTS if program.oracles else ""
     text += rst.title("Hyper-parameters", "-") + hyper_parameters(cls)
     text += rst.title("Solvers", "-") + SOLVERS + solver_table(table)
     text += rst.title("Class", "-")

@@ -18,6 +18,19 @@ def escape(text: str) -> str:
     return _MARKUP.sub(lambda found: "\\" + found[0], text)
 
 
+def plain_text(docstring: str) -> str:
+    """Return the paragraphs of a plain text: indented ones as literal blocks, those that begin with `*` as lists."""
+    paragraphs = []
+    for paragraph in docstring.strip().split("\n\n"):
+        if paragraph.startswith("    "):
+            paragraphs.append("::\n\n" + paragraph)
+        elif paragraph.startswith("* "):
+            paragraphs.append("\n".join(line[:2] + escape(line[2:]) for line in paragraph.splitlines()))
+        else:
+            paragraphs.append(escape(paragraph))
+    return "\n\n".join(paragraphs) + "\n\n"
+
+
 def code(text: str) -> str:
     """Return a text as code."""
     return f"``{text}``"

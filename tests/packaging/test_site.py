@@ -62,6 +62,11 @@ def test_links_to_files_of_the_repository_lead_to_pages_of_the_site() -> None:
     assert rewritten == "[a](/architecture.md) [b](/atoms.md#norms) c (`examples`) [d](https://x.org/e.md)"
 
 
+def test_paragraphs_of_a_plain_text_keep_formulas_and_lists() -> None:
+    text = "One |x|.\n\n    min |x|\n\n* a_\n* b"
+    assert rst.plain_text(text) == "One \\|x\\|.\n\n::\n\n    min |x|\n\n* a\\_\n* b\n\n"
+
+
 def test_text_of_tables_is_escaped_but_code_is_kept() -> None:
     assert (
         rst.escape("see `milopt data` or result_, *.csv, |x|, a_b")
