@@ -26,7 +26,7 @@ constraint in the code.
 PARTS = """\
 Column generation adds rows to the master: for every column h that an oracle finds, the row
 :math:`\\sum_i y_i d_i h(B_i) \\leq \\gamma`. The master is shown before the first of these rows. In each part, y is the
-vector of signs of that part: the labels, or, in a second oracle, which finds columns of the other sign, their negatives.
+vector of signs of that part: the labels, or, in a second oracle (columns of the other sign), minus the labels.
 
 """
 SOLVERS = """\
