@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 import rst
@@ -142,10 +143,9 @@ def kernels() -> str:
 
 
 def kernel_row(name: str) -> tuple[str, str]:
-    """Return a link to a kernel, and its formula or, for a base class, its first line."""
+    """Return a link to a kernel, and its formula; the first line of a class that has no instance without arguments."""
     cls = getattr(milopt, name)
-    link = f":class:`milopt.{name}`"
-    arguments = {"Precomputed": ([[1.0]],)}
-    if getattr(cls, "__abstractmethods__", None):
-        return link, rst.escape(first_line(cls))
-    return link, f":math:`{cls(*arguments.get(name, ())).latex()}`"
+    parameters = inspect.signature(cls).parameters.values()
+    is_complete = all(parameter.default is not parameter.empty for parameter in parameters)
+    has_formula = is_complete and not inspect.isabstract(cls)
+    return f":class:`milopt.{name}`", f":math:`{cls().latex()}`" if has_formula else rst.escape(first_line(cls))
