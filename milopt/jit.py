@@ -1,7 +1,7 @@
 """Decorators that compile functions with numba and cache them on disk.
 
 Importing this module imports numba, which takes about a second. Before the first compilation, which may take a minute,
-a line is printed to stderr if stderr is a terminal.
+a line is printed to stderr if stderr is a terminal or belongs to a notebook.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numba.core.caching import FunctionCache
 
 from milopt.errors import MiloptWarning
 from milopt.jit_time import JIT_TIMER
+from milopt.notebook import is_watched
 
 Function = TypeVar("Function", bound=Callable[..., object])
 """Type of the decorated function."""
@@ -108,7 +109,7 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba comes without typ
 
 
 class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes without types
-    """Listener that prints one line before the first compilation of a function of milopt, if stderr is a terminal.
+    """Listener that prints one line before the first compilation of a function of milopt, in a terminal or notebook.
 
     Loading compiled code from disk is not a compilation.
     """
@@ -117,12 +118,12 @@ class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes wi
         self.was_printed = False
 
     def on_start(self, event: event.Event) -> None:
-        """Print the line at the first compilation of a function of milopt, if stderr is a terminal."""
+        """Print the line at the first compilation of a function of milopt, in a terminal or a notebook."""
         module = event.data["dispatcher"].py_func.__module__
         if self.was_printed or not module.startswith(f"{__package__}."):
             return
         self.was_printed = True
-        if sys.stderr.isatty():
+        if is_watched(sys.stderr):
             sys.stderr.write("milopt: compiling native algorithms, once; this may take a minute.\n")
             sys.stderr.flush()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+
+from milopt.html import Html, html_table
 
 
 @dataclass(frozen=True)
@@ -39,22 +40,6 @@ class Table:
         )
         return "  ".join(cells).rstrip()
 
-    def html(self) -> str:
+    def html(self) -> Html:
         """Return the table as HTML, with all text escaped."""
-        head = "".join(f"<th{self._style_attribute(name)}>{escape(name)}</th>" for name in self.header)
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f"<td{self._style_attribute(name)}>{escape(cell)}</td>"
-                for name, cell in zip(self.header, row, strict=True)
-            )
-            + "</tr>"
-            for row in self.rows
-        )
-        return (
-            f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        )
-
-    def _style_attribute(self, name: str) -> str:
-        """Return the HTML style attribute that aligns the column with the header `name`."""
-        return f' style="text-align:{"right" if name in self.numeric else "left"}"'
+        return html_table(self.title, self.header, self.rows, self.numeric)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -33,6 +35,7 @@ from milopt.estimator import BagClassifier
 from milopt.evaluation.data import as_data_set
 from milopt.evaluation.interrupt import RunInterrupted, stop_on_interrupt
 from milopt.evaluation.protocol import check_seed
+from milopt.notebook import NotebookProgress
 from milopt.schemes.scheme import Scheme
 from milopt.solving.model_file import check_not_importing
 from milopt.solving.options import Options, merge_options
@@ -107,7 +110,8 @@ def compare(
     options : Options, optional
         Options of every solve.
     on_cell : callable, optional
-        Called with every cell as soon as the cell is finished. Cells that are not run come first.
+        Called with every cell as soon as the cell is finished. Cells that are not run come first. None shows a line
+        of progress in a notebook.
 
     Returns
     -------
@@ -191,14 +195,13 @@ def compare(
         if not cell.refused
         for split in splits
     )
-    report_cell = on_cell or (lambda cell: None)
-    for cell in cells:
-        if cell.refused:
-            report_cell(cell)
     interrupted = False
     outcomes: dict[int, list[FitOutcome]] = {task.cell: [] for task in tasks}
     try:
-        with stop_on_interrupt():
+        with stop_on_interrupt(), _cell_reporter(on_cell, data_set.name, len(cells)) as report_cell:
+            for cell in cells:
+                if cell.refused:
+                    report_cell(cell)
             for outcome in run_tasks(tasks, data_set.bags, data_set.labels, jobs):
                 k = outcome.cell
                 outcomes[k].append(outcome)
@@ -218,6 +221,19 @@ def compare(
         interrupted=interrupted,
         seconds=perf_counter() - start,
     )
+
+
+@contextmanager
+def _cell_reporter(
+    on_cell: Callable[[ComparisonCell], None] | None, data: str, expected: int
+) -> Iterator[Callable[[ComparisonCell], None]]:
+    """Yield the function that is called with every finished cell; None becomes a line of progress in a notebook."""
+    if on_cell is not None:
+        yield on_cell
+        return
+    with NotebookProgress(f"comparing on {data}", "cells") as line:
+        done = itertools.count(1)
+        yield lambda cell: line.update(next(done), expected)
 
 
 def _as_sequence(names: Any) -> Sequence[Any]:

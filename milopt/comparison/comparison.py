@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
+from milopt.html import notes, view
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,20 @@ class Comparison:
         for agreement, cells in zip(self.agreements, group_by_model(self.cells).values(), strict=True):
             lines += [line for cell in cells for line in layout.row(cell)] + layout.summary(agreement)
         return "\n".join([*lines, *layout.notes(self.cells), *self.closing_lines()])
+
+    def __repr__(self) -> str:
+        """Return the data and the numbers of models, solvers and cells in one line."""
+        models, solvers = (len({getattr(cell, name) for cell in self.cells}) for name in ("model", "solver"))
+        done = f"{len(self.cells)} of {self.expected} cells"
+        return f"Comparison({self.data}: {models} models, {solvers} solvers, {done})"
+
+    def _repr_html_(self) -> str:
+        """Return the cells and the agreement of the solvers as tables for a notebook."""
+        from milopt.comparison.comparison_view import agreement_table, cell_notes, cells_table
+
+        cells = self.cells
+        tables = [cells_table("", cells).html(), agreement_table(self.agreements).html()] if cells else []
+        return view(*tables, notes([*cell_notes(cells), *self.closing_lines()]))
 
     def closing_lines(self) -> list[str]:
         """Return the last lines: time of just-in-time compilation (if any), data, folds, seed and total time."""

@@ -54,14 +54,14 @@ class Layout:
         answer: Sequence[TableColumn] | None = None,
     ) -> None:
         self.width = width
-        name_width = max(len("formulation"), *(len(_short_name(model)) for model in models))
+        name_width = max(len("formulation"), *(len(short_name(model)) for model in models))
         solver_width = max(len("solver"), *map(len, solvers))
         solver = TableColumn("solver", solver_width, lambda cell: cell.solver, right=False)
         self._left = [
-            TableColumn("formulation", name_width, lambda cell: _short_name(cell.model), right=False),
+            TableColumn("formulation", name_width, lambda cell: short_name(cell.model), right=False),
             solver,
             TableColumn("kind", 7, lambda cell: cell.sizes.kind, right=False),
-            TableColumn("rows", 6, lambda cell: _format_count(cell.sizes.rows)),
+            TableColumn("rows", 6, lambda cell: format_count(cell.sizes.rows)),
             TableColumn("columns", 8, lambda cell: cell.sizes.columns_text),
         ]
         self._answer = [*OPTIMUM_COLUMNS, ACCURACY_COLUMN] if answer is None else list(answer)
@@ -83,12 +83,12 @@ class Layout:
         """
         lines = []
         if not self.is_wide and cell.model != self._last_model:
-            sizes = f"{cell.sizes.kind}, {_format_count(cell.sizes.rows)} rows, {cell.sizes.columns_text} columns"
-            lines.append(f"{_short_name(cell.model)}: {sizes}")
+            sizes = f"{cell.sizes.kind}, {format_count(cell.sizes.rows)} rows, {cell.sizes.columns_text} columns"
+            lines.append(f"{short_name(cell.model)}: {sizes}")
         self._last_model = cell.model
         left = self._indent + COLUMN_GAP.join(column.align(column.text(cell)) for column in self._left)
         if cell.refused:
-            return [*lines, f"{left}{COLUMN_GAP}{_refusal_label(cell)} {self._note_number(cell)}"]
+            return [*lines, f"{left}{COLUMN_GAP}{refusal_label(cell)} {self._note_number(cell)}"]
         texts = [column.text(cell) for column in self._answer]
         if cell.reason:
             # In the row of a failed cell, the last column shows the number of the note with the reason.
@@ -99,7 +99,7 @@ class Layout:
     def summary(self, agreement: Agreement) -> list[str]:
         """Return the text that states whether the solvers of a formulation agree, in one or more lines."""
         begin = (
-            COLUMN_GAP.join([self._left[0].align(_short_name(agreement.model)), ""]) if self.is_wide else self._indent
+            COLUMN_GAP.join([self._left[0].align(short_name(agreement.model)), ""]) if self.is_wide else self._indent
         )
         return self._wrap(begin + "= ", str(agreement))
 
@@ -143,13 +143,13 @@ class Layout:
         return [begin + first, *(" " * len(begin) + line for line in rest)]
 
 
-def _short_name(model: str) -> str:
+def short_name(model: str) -> str:
     """Return a model name without the path of a file, with the settings in parentheses if there are any."""
     name, opening, fields = model.partition(" (")
     return name.rpartition(":")[2] + opening + fields
 
 
-def _refusal_label(cell: ComparisonCell) -> str:
+def refusal_label(cell: ComparisonCell) -> str:
     """Return the text in the row of a cell that was not run."""
     if cell.skipped:
         return "skipped"
@@ -162,7 +162,8 @@ def _format_certificate(cell: ComparisonCell) -> str:
     return f"{cell.certificate.worst:.1e}{'' if cell.is_acceptable else ' ' + UNCERTIFIED_MARK}"
 
 
-def _format_count(number: int | None) -> str:
+def format_count(number: int | None) -> str:
+    """Return a number as text, or "?" for None."""
     return "?" if number is None else str(number)
 
 
@@ -174,7 +175,7 @@ OPTIMUM_COLUMNS = (
     TableColumn("objective", 11, lambda cell: _format_number(cell.objective, ".8g")),
     TableColumn("status", 10, lambda cell: cell.termination or "failed", right=False),
     TableColumn("certificate", 11, _format_certificate),
-    TableColumn("iter.", 6, lambda cell: _format_count(cell.iterations)),
+    TableColumn("iter.", 6, lambda cell: format_count(cell.iterations)),
     TableColumn("seconds", 7, lambda cell: _format_number(cell.seconds, ".2f")),
 )
 """Columns with the optimum that a solver found."""

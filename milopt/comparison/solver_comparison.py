@@ -13,6 +13,7 @@ from milopt.comparison.layout import OPTIMUM_COLUMNS, Layout
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, SolverError, UnsupportedError
+from milopt.html import notes, view
 from milopt.outcome.named_parts import NamedParts
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
@@ -61,6 +62,12 @@ class SolverComparison:
         return "\n".join([*lines, *layout.summary(self.agreement), *layout.notes(self.rows)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        from milopt.comparison.comparison_view import cell_notes, cells_table
+
+        return view(cells_table("", self.rows).html(), notes([*cell_notes(self.rows), str(self.agreement)]))
 
 
 def compare_solvers(

@@ -1,4 +1,4 @@
-"""Common parts of all plots: axes, colours for all kinds of colour vision, and notes below the axes."""
+"""Common parts of all plots: axes, titles and notes that the style may leave out, and lanes of bars."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.errors import MiloptError
+from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
-    from matplotlib.text import Text
 
-WARM, COOL = "#D55E00", "#0072B2"
-"""Colours of positive and negative contributions: vermilion and blue are distinct in every kind of colour vision."""
 GREY = "0.55"
-SMALL_FONT_SIZE = 7
-"""Font size of the smallest text, in points."""
+"""Colour of what is drawn behind the subject of a picture."""
 
 
 def use_or_create_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return `ax`, or if it is None, the Axes of a new pyplot figure of this width and height in inches."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
-    new: Axes = plt.figure(figsize=(width, height), layout="constrained").add_subplot()
+    from milopt.picture import create_figure
+
+    new: Axes = create_figure(width, height, in_pyplot=True).add_subplot()
     return new
+
+
+def set_title(axes: Axes, text: str) -> None:
+    """Write the title of a display, unless the style leaves titles out."""
+    if picture_options().titles:
+        axes.set_title(text)
 
 
 def diverging_colour_map() -> Colormap:
@@ -103,16 +103,21 @@ def typographic_sign(value: float) -> str:
     return "+" if value > 0 else "−"
 
 
-def write_note_below(axes: Axes, text: str) -> Text:
-    """Write a small text below the axes, wrapped to their width."""
-    return axes.annotate(
+def write_note_below(axes: Axes, text: str, distance: float = 38) -> None:
+    """Write a small text below the axes, wrapped to their width, unless the style leaves notes out.
+
+    `distance` is that of the text from the axes, in points.
+    """
+    if not picture_options().notes:
+        return
+    axes.annotate(
         wrap_text(axes, text),
         (0, 0),
-        (0, -38),
+        (0, -distance),
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=SMALL_FONT_SIZE,
-        color="0.35",
+        color="0.4",
         va="top",
     )
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from milopt.arrays import Floats
 from milopt.compilation.status import Termination
 from milopt.declaration.checks import check_choice
-from milopt.display.canvas import COOL, WARM, hide_upper_right_borders, use_or_create_axes
+from milopt.display.canvas import hide_upper_right_borders, set_title, use_or_create_axes
+from milopt.display.display import Display
 from milopt.errors import MiloptError
 from milopt.outcome.result import Result
+from milopt.picture_style import COLOURS, WARM, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from milopt.estimator.classifier import BagClassifier
 
-_PROGRAM_COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Colours of the programs, repeated if there are more programs."""
 ZERO_GAP_TOLERANCE = 1e-14
 """Gaps up to this value are rounding errors and are not drawn on a logarithmic axis."""
 
@@ -67,8 +66,8 @@ class Curve:
         return np.where(np.isfinite(proved), proved, np.abs(self.reached - self.objective))
 
 
-@dataclass(eq=False)
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """Plot of objective values and bounds by step.
 
     For a semi-infinite program, the objective of the master is a lower bound, which increases as rows are added. An
@@ -105,8 +104,6 @@ class ConvergenceDisplay:
     """
 
     curves: tuple[Curve, ...]
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(cls, model: BagClassifier, *, scale: str = "linear", ax: Axes | None = None) -> Self:
@@ -151,6 +148,7 @@ class ConvergenceDisplay:
         """
         return cls((_make_curve(result, ""),)).plot(ax, scale=scale)
 
+    @draws
     def plot(self, ax: Axes | None = None, *, scale: str = "linear") -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -171,11 +169,11 @@ class ConvergenceDisplay:
         from matplotlib.ticker import MaxNLocator
 
         for k, curve in enumerate(self.curves):
-            colour = _PROGRAM_COLOURS[k % len(_PROGRAM_COLOURS)]
+            colour = COLOURS[k % len(COLOURS)]
             if scale == "log":
                 _draw_gap(axes, curve, colour)
             else:
-                _draw_values(axes, curve, colour, _PROGRAM_COLOURS[1] if len(self.curves) == 1 else colour)
+                _draw_values(axes, curve, colour, COLOURS[1] if len(self.curves) == 1 else colour)
         if scale == "linear" and len(self.curves) == 1 and self.curves[0].ended:
             _annotate_alternating_scheme(axes, self.curves[0])
         if scale == "log":
@@ -183,10 +181,9 @@ class ConvergenceDisplay:
         axes.set_xlabel("step")
         axes.set_ylabel("gap" if scale == "log" else "objective")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend()
         hide_upper_right_borders(axes)
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
 
 def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
@@ -212,7 +209,7 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     place = ([step + 1], [curve.objective[step]])
     axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {step + 1}")
     ended = "fixed point" if curve.ended == "stationary" else curve.ended
-    axes.set_title(f"{ended} after {steps.size} steps", fontsize=9)
+    set_title(axes, f"{ended} after {steps.size} steps")
     second_axes = axes.twinx()
     second_axes.bar(steps, curve.changed, color="0.88", width=0.6)
     second_axes.set_ylabel("witnesses changed", color="0.45")

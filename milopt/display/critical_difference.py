@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.display.canvas import WARM, use_or_create_axes, write_note_below
+from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
+from milopt.display.display import Display
 from milopt.errors import MiloptError
+from milopt.picture_style import WARM, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from milopt.evaluation.ranking import Ranking
 
 
-@dataclass(eq=False)
-class CriticalDifferenceDisplay:
+@dataclass(eq=False, repr=False)
+class CriticalDifferenceDisplay(Display):
     """Critical-difference diagram of mean ranks, the best model on the left.
 
     A bar joins models that do not differ significantly at the level of the ranking: every pair of them by the Nemenyi
@@ -56,8 +58,6 @@ class CriticalDifferenceDisplay:
     """
 
     ranking: Ranking
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
     drawn_: dict[str, list[Any]] = field(init=False, repr=False)
 
     @classmethod
@@ -78,6 +78,7 @@ class CriticalDifferenceDisplay:
         """
         return cls(ranking).plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -112,13 +113,12 @@ class CriticalDifferenceDisplay:
             label_fmt_right="({rank:.2f}) {label}",
             crossbar_props={"color": WARM if ranking.control is not None else "0.2", "marker": None},
         )
-        axes.set_title(f"mean rank by {ranking.measure.replace('_', ' ')}, {len(ranking.data)} data sets", fontsize=9)
+        set_title(axes, f"mean rank by {ranking.measure.replace('_', ' ')}, {len(ranking.data)} data sets")
         if ax is None:
             # The note is as wide as the axes, whose width is final only after a layout pass.
             cast("Figure", axes.figure).draw_without_rendering()
-        write_note_below(axes, self.caption()).set_y(-8)
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        write_note_below(axes, self.caption(), 8)
+        return self._set_axes(axes)
 
     @property
     def _are_all_tied(self) -> bool:

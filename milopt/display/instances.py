@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
 from milopt.declaration.bags.bags import as_bags
-from milopt.display.canvas import COOL, GREY, WARM, hide_upper_right_borders, use_or_create_axes, write_note_below
+from milopt.display.canvas import GREY, hide_upper_right_borders, set_title, use_or_create_axes, write_note_below
+from milopt.display.display import Display
 from milopt.errors import BagsError
+from milopt.picture_style import COOL, WARM, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from milopt.estimator.classifier import BagClassifier
 
@@ -23,8 +24,8 @@ GRID_POINTS_PER_AXIS = 80
 """Number of grid points per axis at which the decision boundary is evaluated."""
 
 
-@dataclass(eq=False)
-class InstanceClustersDisplay:
+@dataclass(eq=False, repr=False)
+class InstanceClustersDisplay(Display):
     """Scatter plot of instances by two features, coloured by the sign of the instance score.
 
     If the data have exactly two features, drawn in their order, the decision boundary is drawn as well.
@@ -68,8 +69,6 @@ class InstanceClustersDisplay:
     names: tuple[str, str]
     sides: tuple[object, object]
     boundary: tuple[Floats, Floats, Floats] | None = None
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -106,6 +105,7 @@ class InstanceClustersDisplay:
         boundary = _scores_on_grid(model, points) if flat else None
         return cls(points, scores, names, tuple(model.classes_.tolist()), boundary).plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -129,14 +129,13 @@ class InstanceClustersDisplay:
             axes.contour(*self.boundary, levels=[0.0], colors=GREY, linewidths=1.2)
         axes.set_xlabel(self.names[0])
         axes.set_ylabel(self.names[1])
-        axes.legend(fontsize=8, frameon=False, loc="best")
+        axes.legend(loc="best")
         hide_upper_right_borders(axes)
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
 
-@dataclass(eq=False)
-class BagScoresDisplay:
+@dataclass(eq=False, repr=False)
+class BagScoresDisplay(Display):
     """Plot of bag scores: one point per bag, one row per class, and the threshold 0.
 
     Parameters
@@ -172,8 +171,6 @@ class BagScoresDisplay:
     scores: Floats
     labels: npt.NDArray[Any]
     classes: tuple[object, object]
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(cls, model: BagClassifier, bags: object, y: npt.ArrayLike, *, ax: Axes | None = None) -> Self:
@@ -204,6 +201,7 @@ class BagScoresDisplay:
             raise BagsError(f"The model separates the classes {known}, and there are bags of class {unknown[0]}.")
         return cls(scores, labels, tuple(model.classes_.tolist())).plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -231,11 +229,10 @@ class BagScoresDisplay:
         axes.set_yticks([0, 1], [f"class {label}" for label in self.classes])
         axes.set_ylim(-0.5, 1.5)
         axes.set_xlabel("bag score")
-        axes.set_title(f"{self.scores.size - wrong} of {self.scores.size} bags on the side of their class", fontsize=9)
+        set_title(axes, f"{self.scores.size - wrong} of {self.scores.size} bags on the side of their class")
         hide_upper_right_borders(axes)
         write_note_below(axes, "Heights within a row mean nothing; bags on the other side are circled.")
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
 
 def _check_two_classes(scores: Floats) -> None:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
 from milopt.declaration.bags.labels import as_labels
-from milopt.display.canvas import COOL, GREY, WARM, hide_upper_right_borders, use_or_create_axes
+from milopt.display.canvas import GREY, hide_upper_right_borders, use_or_create_axes
+from milopt.display.display import Display
 from milopt.errors import BagsError, ParameterError
+from milopt.picture_style import COLOURS, LINE_STYLES, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from milopt.estimator.classifier import BagClassifier
-
-_MODEL_COLOURS = (WARM, COOL, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_LINE_STYLES = ("-", "--", ":")
-"""Line styles. Each model has its own colour; with more models, the colours repeat in the next style."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +52,8 @@ class Margins:
         return f"{self.name}: {self.mean:.2f} ± {self.standard_deviation:.2f}, {(self.values <= 0).mean():.0%} below 0"
 
 
-@dataclass(eq=False)
-class MarginsDisplay:
+@dataclass(eq=False, repr=False)
+class MarginsDisplay(Display):
     """Cumulative distribution of bag margins, one curve per model, with mean and standard deviation.
 
     The margin of a bag is its score, negated for a bag of the first class. A method that maximises the smallest margin
@@ -89,8 +86,6 @@ class MarginsDisplay:
     """
 
     margins: tuple[Margins, ...]
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_estimators(
@@ -121,6 +116,7 @@ class MarginsDisplay:
         labels = as_labels(y)
         return cls(tuple(_margins_of_model(name, model, bags, labels) for name, model in models.items())).plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -137,8 +133,8 @@ class MarginsDisplay:
         axes = use_or_create_axes(ax, 6.4, 3.4 + 0.3 * len(self.margins))
         for k, margins in enumerate(self.margins):
             colour, style = (
-                _MODEL_COLOURS[k % len(_MODEL_COLOURS)],
-                _LINE_STYLES[k // len(_MODEL_COLOURS) % len(_LINE_STYLES)],
+                COLOURS[k % len(COLOURS)],
+                LINE_STYLES[k // len(COLOURS) % len(LINE_STYLES)],
             )
             ordered = np.sort(margins.values)
             share = np.arange(1, ordered.size + 1) / ordered.size
@@ -152,10 +148,9 @@ class MarginsDisplay:
         axes.set_xlabel("margin of a bag, y F(B)")
         axes.set_ylabel("fraction of bags")
         # The curves may pass through every part of the plot, so the legend is above the axes.
-        axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0))
         hide_upper_right_borders(axes)
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
 
 def _margins_of_model(name: str, model: BagClassifier, bags: object, labels: npt.NDArray[np.generic]) -> Margins:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,23 +14,25 @@ from milopt.display.canvas import (
     BarLanes,
     diverging_colour_map,
     hide_upper_right_borders,
+    set_title,
     typographic_sign,
     use_or_create_axes,
     write_note_below,
 )
+from milopt.display.display import Display
 from milopt.errors import BagsError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, MaximiserTable
+from milopt.picture_style import draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
-    from matplotlib.figure import Figure
 
     from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
 
-@dataclass(eq=False)
-class MaximisersDisplay:
+@dataclass(eq=False, repr=False)
+class MaximisersDisplay(Display):
     """Plot of a series with its maximising windows, coloured by their contributions to the score.
 
     The score is a bias plus one contribution c_t per column (weak learner). A column is plus or minus
@@ -81,8 +83,6 @@ class MaximisersDisplay:
     table: MaximiserTable
     feature: int = 0
     most: int = 12
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
     colorbar_: Colorbar = field(init=False, repr=False)
     windows_: list[Any] = field(init=False, repr=False)
     bars_: list[Any] = field(init=False, repr=False)
@@ -122,6 +122,7 @@ class MaximisersDisplay:
         """
         return cls(model.maximisers(bag, label), feature, most).plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -153,15 +154,14 @@ class MaximisersDisplay:
         self.colorbar_.outline.set_visible(False)
         hidden = len(table) - len(self.bars_)
         more = f"; {hidden} smaller ones are not drawn" if hidden else ""
-        axes.set_title(f"predicted {table.label}, score {table.score:+.3g}, bias {table.bias:+.3g}{more}", fontsize=9)
+        set_title(axes, f"predicted {table.label}, score {table.score:+.3g}, bias {table.bias:+.3g}{more}")
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
         axes.margins(x=0.01)
         lanes.remove_ticks_beside_bars()
         hide_upper_right_borders(axes)
         write_note_below(axes, f"{NEGATIVE_COEFFICIENT_CAUTION} The sign next to each bar is that of its column.")
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
     def _draw_window(self, lanes: BarLanes, series: Floats, k: int, colour: Any) -> None:
         """Draw the window of row k of the table over the series, and its bar with the sign of its column."""

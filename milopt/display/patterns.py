@@ -14,21 +14,21 @@ import numpy as np
 from milopt.arrays import Points
 from milopt.declaration.bags.bags import Bags
 from milopt.display.canvas import (
-    COOL,
     GREY,
-    SMALL_FONT_SIZE,
-    WARM,
     BarLanes,
     hide_upper_right_borders,
+    set_title,
     typographic_sign,
     use_or_create_axes,
     wrap_text,
     write_note_below,
 )
+from milopt.display.display import Display
 from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
+from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +51,8 @@ NEIGHBOUR_NOTE = "Grey: the nearest training instance."
 """Note below patterns that are drawn one by one."""
 
 
-@dataclass(eq=False)
-class PatternsDisplay:
+@dataclass(eq=False, repr=False)
+class PatternsDisplay(Display):
     """Plot of patterns with their weights omega = sign w a: warm for omega > 0, cool for omega < 0.
 
     Here sign and w are the sign and the weight of a column (weak learner) of the ensemble, and a is the coefficient of
@@ -104,9 +104,7 @@ class PatternsDisplay:
     table: PatternTable
     feature: int = 0
     most: int = 12
-    ax_: Axes = field(init=False, repr=False)
     axes_: list[Axes] = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
     lines_: list[Any] = field(init=False, repr=False)
     bars_: list[Any] = field(init=False, repr=False)
 
@@ -150,6 +148,7 @@ class PatternsDisplay:
         """Number of patterns that are drawn."""
         return min(len(self.table), self.most)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -187,7 +186,7 @@ class PatternsDisplay:
             self.bars_ += lanes.draw_bar(k, int(where[0]), int(where[-1]), style["color"], text)
         axes.set_xlabel("sample")
         axes.set_ylabel("value")
-        axes.set_title(self._title_text(), fontsize=9)
+        set_title(axes, self._title_text())
         axes.margins(x=0.01)
         lanes.remove_ticks_beside_bars()
         write_note_below(axes, f"{SERIES_NOTE} {NEGATIVE_COEFFICIENT_CAUTION}")

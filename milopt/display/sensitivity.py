@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
-from milopt.display.canvas import use_or_create_axes, write_note_below
+from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
+from milopt.display.display import Display
 from milopt.errors import ParameterError
+from milopt.picture_style import draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
-    from matplotlib.figure import Figure
 
     from milopt.estimator.classifier import BagClassifier
 
@@ -24,8 +25,8 @@ LimitFunction = Callable[[Any], float]
 """Function of a model with the first parameter set that returns the limit of the second parameter."""
 
 
-@dataclass(eq=False)
-class SensitivityDisplay:
+@dataclass(eq=False, repr=False)
+class SensitivityDisplay(Display):
     """Heat map of cross-validated accuracy over two hyper-parameters on logarithmic axes.
 
     A curve can mark the limit below which a property holds, such as convexity of the program.
@@ -70,8 +71,6 @@ class SensitivityDisplay:
     accuracy: Floats
     limits: Floats | None = None
     meaning: str = "convex below"
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
     colorbar_: Colorbar = field(init=False, repr=False)
 
     @classmethod
@@ -146,6 +145,7 @@ class SensitivityDisplay:
         )
         return display.plot(ax)
 
+    @draws
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -176,13 +176,12 @@ class SensitivityDisplay:
         axes.set_ylim(*_cell_borders(self.second)[[0, -1]])
         i, j = np.unravel_index(int(self.accuracy.argmax()), self.accuracy.shape)
         axes.plot(self.first[j], self.second[i], marker="*", color="white", markeredgecolor="black", markersize=12)
-        axes.set_title(
+        set_title(
+            axes,
             f"best {self.accuracy.max():.3f} at {self.fields[0]}={self.first[j]:.3g}, "
             f"{self.fields[1]}={self.second[i]:.3g}",
-            fontsize=9,
         )
-        self.ax_, self.figure_ = axes, cast("Figure", axes.figure)
-        return self
+        return self._set_axes(axes)
 
 
 def _cell_borders(values: Floats) -> Floats:

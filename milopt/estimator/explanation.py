@@ -26,8 +26,10 @@ from milopt.estimator.fitted import FittedState
 from milopt.estimator.instance_contributions import InstanceContributions, instance_contributions
 from milopt.estimator.maximisers import format_sample_ranges
 from milopt.estimator.program_choice import program_for_label
+from milopt.html import element, notes, view
 from milopt.outcome.ensemble_columns import has_readable_columns
 from milopt.outcome.result import FittedFunction, Result
+from milopt.table import Table
 
 _MAX_SCORED_INSTANCES = 20_000
 """Maximum number of instances that are scored for one explanation, over all bags without one instance."""
@@ -84,15 +86,10 @@ class Explanation:
 
     def __str__(self) -> str:
         """Format the explanation as a table of the instances with the largest contributions."""
-        count = self.contributions.size
-        first = f"Bag of {count} instance{'s' if count > 1 else ''}: predicted class {self.label}, "
         header = "  instance       score  contribution"
-        lines = [
-            f"{first}score {self.score:.4g} (positive scores mean class {self.positive_label}).",
-            header + ("" if self.starts is None else "  samples"),
-        ]
-        computed = int(np.isfinite(self.contributions).sum())
-        order = np.argsort(-np.abs(self.contributions), kind="stable")[:computed]
+        lines = [self._headline(), header + ("" if self.starts is None else "  samples")]
+        order = self._order()
+        computed = order.size
         lines += [self._format_row(j) for j in order[:_MAX_SHOWN_ROWS].tolist()]
         if self.witness in order[_MAX_SHOWN_ROWS:]:
             # Each column of an ensemble has its own maximiser, and the witness need not be one of these maximisers.
@@ -102,21 +99,58 @@ class Explanation:
             ]
         elif computed > _MAX_SHOWN_ROWS:
             lines.append(f"  and {computed - _MAX_SHOWN_ROWS} more that contribute less.")
-        if computed < count:
-            lines.append(
-                f"  The other {count - computed} have scores near the median; their contributions were not computed."
-            )
-        lines.append(
-            f"  * the witness, instance {self.witness}, has the largest score. A contribution is the decrease of "
-            "the bag's score without the instance."
-        )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {note}" for note in self._notes())])
+
+    def __repr__(self) -> str:
+        """Return label, score, number of instances and witness in one line."""
+        score = f"score {self.score:.4g}, witness {self.witness}"
+        return f"Explanation(label {self.label}, {score} of {self.contributions.size} instances)"
+
+    def _repr_html_(self) -> str:
+        """Return the instances with the largest contributions as a table for a notebook."""
+        order = self._order()
+        shown = order[:_MAX_SHOWN_ROWS].tolist()
+        if self.witness not in shown:
+            shown.append(self.witness)
+        rows = [self._cells(j) for j in shown]
+        header = ("instance", "score", "contribution", "samples")
+        numeric = frozenset(header[:3])
+        more = order.size - len(shown)
+        left_out = [f"{more} more instances contribute less."] if more > 0 else []
+        table = Table("", header, tuple(rows), numeric).html()
+        return view(element("p", self._headline()), table, notes([*left_out, *self._notes()]))
+
+    def _headline(self) -> str:
+        """Return one sentence with the label and the score."""
+        count = self.contributions.size
+        first = f"Bag of {count} instance{'s' if count > 1 else ''}: predicted class {self.label}, "
+        return f"{first}score {self.score:.4g} (positive scores mean class {self.positive_label})."
+
+    def _order(self) -> Index:
+        """Return the instances whose contributions were computed, the largest contribution first."""
+        computed = int(np.isfinite(self.contributions).sum())
+        return np.argsort(-np.abs(self.contributions), kind="stable")[:computed]
+
+    def _notes(self) -> list[str]:
+        """Return sentences about contributions that were not computed, and about the witness."""
+        missing = int((~np.isfinite(self.contributions)).sum())
+        not_computed = f"The other {missing} have scores near the median; their contributions were not computed."
+        return [
+            *([not_computed] if missing else []),
+            f"* the witness, instance {self.witness}, has the largest score. A contribution is the decrease of "
+            "the bag's score without the instance.",
+        ]
+
+    def _cells(self, j: int) -> tuple[str, str, str, str]:
+        """Return the index of an instance (with a star for the witness), its score, contribution and samples."""
+        mark = "*" if j == self.witness else " "
+        span = format_sample_ranges(self.starts, self.lengths, range(j, j + 1))[0]
+        return (f"{j}{mark}", f"{self.instance_scores[j]:.4g}", f"{self.contributions[j]:.4g}", span)
 
     def _format_row(self, j: int) -> str:
-        """Format the row of one instance, with a star for the witness."""
-        mark = "*" if j == self.witness else " "
-        numbers = f"  {j:8d}{mark} {self.instance_scores[j]:10.4g}  {self.contributions[j]:12.4g}"
-        return f"{numbers}  {format_sample_ranges(self.starts, self.lengths, range(j, j + 1))[0]}".rstrip()
+        """Format the row of one instance as text."""
+        index, score, contribution, span = self._cells(j)
+        return f"  {index:>9} {score:>10}  {contribution:>12}  {span}".rstrip()
 
 
 def explain_bag(fitted: FittedState, shown: ExplainedBag, label: object) -> Explanation:

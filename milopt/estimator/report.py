@@ -21,6 +21,7 @@ from milopt.declaration.bags.labels import Signs
 from milopt.errors import ConvexityError, MiloptError
 from milopt.estimator.fitted import DeclaringModel, FittedState
 from milopt.estimator.sparsity import count_nonzero_coefficients, format_sparsity
+from milopt.html import entries_table, view
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.generalisation import GeneralisationBounds, generalisation_bounds
 from milopt.outcome.result import Result, Size, Step
@@ -81,8 +82,14 @@ class Report:
         """
         return self.content
 
-    def __str__(self) -> str:
-        """Format the summary as text, one line per entry."""
+    def entries(self) -> list[tuple[str, str]]:
+        """Return the summary as a list of pairs: the name of an entry, and its text.
+
+        Returns
+        -------
+        list of tuple of str
+            Model, data, programs, solver, status, objective, certificate and others.
+        """
         content = self.content
         data, seconds = content["data"], content["seconds"]
         low, middle, high = data["instances_per_bag"]
@@ -93,7 +100,7 @@ class Report:
         }
         chosen = ", ".join(f"{name}={value}" for name, value in used.items())
         classes = ", ".join(f"{count} of class {label}" for label, count in data["classes"].items())
-        lines = [
+        entries = [
             ("model", f"{content['model']} ({chosen})"),
             (
                 "data",
@@ -102,9 +109,9 @@ class Report:
             ),
         ]
         if content["positive_label"] is not None:
-            lines.append(("positive", f"class {content['positive_label']}"))
-        lines += [(_program_title(content, part), _format_program(part)) for part in content["programs"]]
-        lines += [
+            entries.append(("positive", f"class {content['positive_label']}"))
+        entries += [(_program_title(content, part), _format_program(part)) for part in content["programs"]]
+        entries += [
             ("solver", f"{content['solver']}, scheme {content['scheme']}"),
             *[("form", text) for text in dict.fromkeys(part["form"] for part in content["programs"]) if text],
             *_attempt_lines(content["programs"]),
@@ -121,7 +128,22 @@ class Report:
             *([("sparsity", format_sparsity(content["sparsity"]))] if content["sparsity"] else []),
             ("versions", ", ".join(f"{name} {value}" for name, value in content["versions"].items())),
         ]
-        return "\n".join(f"{name:<12}{text}" for name, text in lines)
+        return entries
+
+    def __str__(self) -> str:
+        """Format the summary as text, one line per entry."""
+        return "\n".join(f"{name:<12}{text}" for name, text in self.entries())
+
+    def __repr__(self) -> str:
+        """Return model, solver, status and objective in one line."""
+        content = self.content
+        objective = "none" if content["objective"] is None else f"{content['objective']:.8g}"
+        status = f"{content['status']}, {content['point']}, objective {objective}"
+        return f"Report({content['model']!r} by {content['solver']}: {status})"
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a table for a notebook."""
+        return view(entries_table("", self.entries()))
 
     def _bounds_lines(self) -> list[tuple[str, str]]:
         """Return a list of one pair (heading, text) about the generalisation bounds; empty if the model has none."""

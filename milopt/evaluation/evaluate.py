@@ -16,6 +16,7 @@ from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.runners import Runner, dask_runner, run_in_this_process, worker_runner
 from milopt.evaluation.store import Store
 from milopt.evaluation.summary import EvaluationReport, ModelSummary
+from milopt.notebook import NotebookProgress
 
 
 def evaluate(
@@ -68,7 +69,7 @@ def evaluate(
     store : str, path-like or None, default=None
         Directory for finished tasks, which are not run again. None stores nothing.
     progress : callable or None, default=None
-        Called as ``progress(done, total, outcome)`` after each task.
+        Called as ``progress(done, total, outcome)`` after each task. None shows a line of progress in a notebook.
 
     Returns
     -------
@@ -91,8 +92,9 @@ def evaluate(
     plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
     runner = _choose_runner(n_jobs, dask)
     task_store = Store(store) if store is not None else None
-    run = EvaluationRun(plan, task_store, progress)
-    run.run(runner, as_task_data(data_set))
+    with NotebookProgress(f"evaluating on {data_set.name}", "tasks") as line:
+        run = EvaluationRun(plan, task_store, progress or (lambda done, total, outcome: line.update(done, total)))
+        run.run(runner, as_task_data(data_set))
     expected = len(plan.tasks) // len(plan.models)
     return EvaluationReport(
         data=data_set.name,

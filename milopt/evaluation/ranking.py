@@ -23,6 +23,7 @@ from milopt.declaration.checks import check_choice, check_open_fraction
 from milopt.errors import MiloptError, ParameterError
 from milopt.evaluation.record import Plain, as_plain
 from milopt.evaluation.scores import ReportLike, ScoreTable, gather_scores
+from milopt.html import notes, view
 from milopt.name_suggestions import unknown_name_error
 from milopt.table import Table
 
@@ -115,8 +116,14 @@ class Ranking:
             "p_values": as_plain(self.p_values.tolist()),
         }
 
-    def __str__(self) -> str:
-        """Format the ranking as a table, followed by the results of the tests."""
+    def table(self) -> Table:
+        """Return the values and mean ranks as a table, one row per model.
+
+        Returns
+        -------
+        Table
+            Table whose text is the first part of the printed ranking.
+        """
         numeric = (*self.data, "mean rank", "p against control")
         against = {} if self.control is None else self.p_values_against_control()
         rows = tuple(
@@ -129,11 +136,35 @@ class Ranking:
             for k, name in enumerate(self.models)
         )
         title = f"{self.measure.replace('_', ' ')} on {len(self.data)} data sets, and mean ranks (1 is best)"
-        table = Table(title, ("model", *numeric), rows, frozenset(numeric))
+        return Table(title, ("model", *numeric), rows, frozenset(numeric))
+
+    def conclusions(self) -> list[str]:
+        """Return the results of the tests, one sentence per test.
+
+        Returns
+        -------
+        list of str
+            Friedman test, and the critical difference of mean ranks.
+        """
         verdict = "are not all equal" if self.p_value < self.alpha else "may all be equal"
-        friedman = f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}."
         pairs = f"{self.test}: models differ at level {self.alpha:g} if their mean ranks differ by more than"
-        return f"{table}\n{friedman}\n{pairs} {self.critical_difference:.3f}."
+        return [
+            f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}.",
+            f"{pairs} {self.critical_difference:.3f}.",
+        ]
+
+    def __str__(self) -> str:
+        """Format the ranking as a table, followed by the results of the tests."""
+        return "\n".join([str(self.table()), *self.conclusions()])
+
+    def __repr__(self) -> str:
+        """Return the models with their mean ranks in one line."""
+        ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(self.models, self.ranks, strict=True))
+        return f"Ranking({self.measure} on {len(self.data)} data sets: {ranks})"
+
+    def _repr_html_(self) -> str:
+        """Return the table and the results of the tests for a notebook."""
+        return view(self.table().html(), notes(self.conclusions()))
 
 
 def rank(

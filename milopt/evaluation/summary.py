@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from milopt.evaluation.record import Failure, Label, Plain, Record, as_plain
+from milopt.html import notes, view
 from milopt.table import Table
 
 
@@ -122,13 +123,17 @@ class EvaluationReport:
             return "".join(f", positive class {label} for {model}" for model, label in labels.items())
         return f", positive class {next(iter(labels.values()))}" if labels else ""
 
-    def __str__(self) -> str:
-        """Format the report as a table, followed by remarks."""
+    def summary_table(self) -> Table:
+        """Return the results as a table, one row per model."""
         numeric = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
         header = ("model", "solver", *numeric)
         rows = tuple(_format_cells(row) for row in self.table)
         title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive_class_text()}"
-        lines = [str(Table(title, header, rows, frozenset(numeric)))]
+        return Table(title, header, rows, frozenset(numeric))
+
+    def remarks(self) -> list[str]:
+        """Return the remarks below the table: standard errors, cycles, rejected candidates, failures, the command."""
+        lines = []
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
@@ -137,13 +142,27 @@ class EvaluationReport:
         lines += _failure_lines(self.failures)
         done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
         if self.resumed:
-            lines.append(f"{self.resumed} of {total} tasks from an earlier run ({self.store})")
+            source = f" ({self.store})" if self.store else ""
+            lines.append(f"{self.resumed} of {total} tasks from an earlier run{source}")
         if self.interrupted:
             resume = "; run it again with the same store to resume" if self.store else ""
             lines.append(f"Interrupted: {done} of {total} tasks are done{resume}.")
         if self.command:
             lines.append(f"The same table: {self.command}")
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        """Format the report as a table, followed by remarks."""
+        return "\n".join([str(self.summary_table()), *self.remarks()])
+
+    def __repr__(self) -> str:
+        """Return data, protocol and the accuracy of each model in one line."""
+        accuracies = ", ".join(f"{row.model} {_format_number(row.accuracy)}" for row in self.table)
+        return f"EvaluationReport({self.data}, protocol {self.protocol}, accuracy: {accuracies})"
+
+    def _repr_html_(self) -> str:
+        """Return the table and the remarks for a notebook."""
+        return view(self.summary_table().html(), notes(self.remarks()))
 
 
 def _format_cells(row: ModelSummary) -> tuple[str, ...]:

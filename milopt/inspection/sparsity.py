@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.files import write_atomically
+from milopt.picture_style import draws, styled_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 MAX_CELLS = 600
 """Maximum number of cells per axis. A larger pattern is drawn as its density on a grid of this size."""
@@ -29,33 +30,34 @@ ROTATION_DISTANCE = 0.15
 """Distance between the names of column blocks, as a fraction of the axis, below which the names are rotated."""
 
 
-def spy(form: StandardForm, target: str | PathLike[str] | Axes) -> Axes:
+def spy(form: StandardForm, target: str | PathLike[str] | Axes | None = None) -> Figure:
     """Draw the sparsity pattern of [P; F]: the quadratic objective P (if nonzero) above the matrix F of the rows.
 
     Parameters
     ----------
     form : StandardForm
         Program in standard form.
-    target : str, path-like or matplotlib Axes
-        File (its ending selects the format) or Axes to draw into.
+    target : str, path-like, matplotlib Axes or None, default=None
+        File (its ending selects the format) or Axes to draw into. None only returns the figure.
 
     Returns
     -------
-    matplotlib Axes
-        Axes with the plot.
+    matplotlib Figure
+        Figure with the plot.
     """
-    if not isinstance(target, str | PathLike):
+    if target is not None and not isinstance(target, str | PathLike):
         _draw(form, target)
-        return target
-    check_image_file(target)
-    from matplotlib.figure import Figure
+        return cast("Figure", target.figure)
+    if target is not None:
+        check_image_file(target)
+    with styled_settings():
+        from milopt.picture import create_figure, save_figure
 
-    # Create the figure without pyplot, which has global state and may need a display.
-    figure = Figure(figsize=(FIGURE_INCHES, FIGURE_INCHES * _aspect_ratio(form)), layout="constrained")
-    axes = figure.add_subplot()
-    _draw(form, axes)
-    write_atomically(target, lambda path: figure.savefig(path, dpi=150))
-    return axes
+        figure = create_figure(FIGURE_INCHES, FIGURE_INCHES * _aspect_ratio(form), in_pyplot=False)
+        _draw(form, figure.add_subplot())
+    if target is not None:
+        save_figure(figure, target)
+    return figure
 
 
 def check_image_file(path: str | PathLike[str]) -> None:
@@ -76,6 +78,7 @@ def _aspect_ratio(form: StandardForm) -> float:
     return float(np.clip(height / max(form.n, 1), 0.45, 1.6))
 
 
+@draws
 def _draw(form: StandardForm, axes: Axes) -> None:
     """Draw the sparsity pattern with lines and names of the blocks into the Axes."""
     head = 0 if form.P.is_zero else form.n

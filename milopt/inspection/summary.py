@@ -8,7 +8,6 @@ evaluations f(x) of functions, not of the coordinates that solvers get for the f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
 from milopt.compilation.kind import convex_step_kind, may_be_nonzero, program_kind
@@ -18,6 +17,7 @@ from milopt.cones import CONES
 from milopt.declaration.programs.expression import describe_terms
 from milopt.declaration.programs.program import Program
 from milopt.errors import MiloptError
+from milopt.html import Html, element, notes, view
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
 from milopt.inspection.ranges import Range, coefficient_ranges
 from milopt.table import Table
@@ -47,20 +47,26 @@ class Summary:
             parts.append("\n".join(["warnings", *(f"  {warning}" for warning in self.warnings)]))
         return "\n\n".join(parts)
 
-    def html(self) -> str:
+    def html(self, formula: str = "") -> Html:
         """Return the summary as HTML for a notebook.
+
+        Parameters
+        ----------
+        formula : str, default=""
+            LaTeX of the program, between dollar signs, which the notebook typesets above the tables.
 
         Returns
         -------
-        str
+        Html
             HTML with all texts escaped.
         """
-        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
-        return (
-            f"<div><p><b>{escape(self.headline)}</b></p>"
-            + "".join(table.html() for table in self.tables)
-            + (f"<ul>{warnings}</ul>" if warnings else "")
-            + "</div>"
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
+        tables = [table.html() for table in self.tables]
+        return view(
+            element("p", element("b", self.headline)),
+            *([element("div", formula)] if formula else []),
+            *tables,
+            notes(warnings),
         )
 
 

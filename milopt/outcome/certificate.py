@@ -67,6 +67,7 @@ from milopt.compilation.quadratic import apply_weight
 from milopt.compilation.rows import Rows
 from milopt.cones.cone import factor_starts
 from milopt.declaration.programs.sparse import absolute, row_lengths, transpose
+from milopt.html import entries_table, view
 
 NOISE_SHARE, DATA_NOISE_SHARE = 1e-3, 1e-4
 """Shares of the largest gradient (G of the module docstring) that are added to the scale of a dual residual.
@@ -149,6 +150,14 @@ class Certificate:
 
     def __str__(self) -> str:
         return f"primal {self.primal:.1e}, dual {self.dual:.1e}, gap {self.gap:.1e}"
+
+    def __repr__(self) -> str:
+        return f"Certificate({self})"
+
+    def _repr_html_(self) -> str:
+        """Return the residuals, the bound and the error as a table for a notebook."""
+        names = ("primal", "dual", "gap", "violation", "bound", "error")
+        return view(entries_table("Certificate", [(name, f"{getattr(self, name):.6g}") for name in names]))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from milopt.errors import DeclarationError, UncertifiedError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.ensemble import Ensemble
 from milopt.outcome.named_parts import NamedParts
+from milopt.outcome.result_view import describe_result, result_html
 
 
 @dataclass(frozen=True)
@@ -457,3 +458,10 @@ class Result:
             f"{self.program.name} by {self.solver} ({self.scheme}): {self.termination}, point {self.point}, "
             f"objective {self.objective:.8g}{proof}; {self.iterations} iterations, {self.seconds.total:.3g} s{message}"
         )
+
+    def __repr__(self) -> str:
+        return describe_result(self)
+
+    def _repr_html_(self) -> str:
+        """Return statuses, objective, certificate and values as tables for a notebook."""
+        return result_html(self)

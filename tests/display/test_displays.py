@@ -324,6 +324,6 @@ def test_invalid_input_of_displays_is_rejected(monkeypatch: pytest.MonkeyPatch) 
     assert MaximisersDisplay.from_estimator(model, shapes[:1], ax=axes()).windows_
     with pytest.raises(MiloptError, match="in a grid"):
         PatternsDisplay.from_estimator(given.model, ax=Figure().add_axes((0, 0, 1, 1)))
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MiloptError, match=r"pip install 'milopt\[plot\]'"):
         PatternsDisplay.from_estimator(given.model)

@@ -101,7 +101,8 @@ def test_the_sparsity_plot_is_a_file_or_in_given_axes(draw: Draw, tmp_path: Path
     spy(form, path)
     assert path.read_bytes().startswith(b"\x89PNG")
     axes = Figure().add_subplot()
-    assert spy(form, axes) is axes
+    assert spy(form, axes) is axes.figure
+    assert spy(form).axes[0].get_xlabel() == axes.get_xlabel()
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert "margin" in labels
     assert "P: w" in labels

@@ -27,6 +27,7 @@ from milopt.declaration.array_conversion import (
     to_float_array,
 )
 from milopt.errors import BagsError, MiloptWarning
+from milopt.html import entries_table, view
 
 Selection: TypeAlias = slice | Sequence[int] | Sequence[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
 """Index of several bags: a slice, a list or array of integers, or a boolean mask."""
@@ -317,6 +318,12 @@ class Bags:
     def __repr__(self) -> str:
         sparse = ", sparse" if sp.issparse(self._instances) else ""
         return f"Bags({len(self)} bags, {self._offsets[-1]} instances, {self.dimension} features{sparse})"
+
+    def _repr_html_(self) -> str:
+        """Return the sizes of the bags as a table for a notebook."""
+        low, middle, high = (f"{value:g}" for value in np.quantile(self.sizes, [0, 0.5, 1]))
+        entries = [("instances per bag", f"{low} to {high}, median {middle}"), ("features", str(self.dimension))]
+        return view(entries_table(repr(self), entries))
 
 
 def as_bags(x: object, *, name: str = "bags") -> Bags:

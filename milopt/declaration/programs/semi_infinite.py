@@ -26,9 +26,11 @@ from milopt.declaration.programs.leaves import Function, Parameter, Variable
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.program import Program
 from milopt.errors import DeclarationError
+from milopt.html import Html, element, join
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from milopt.declaration.programs.views import Path
     from milopt.outcome.result import Result
@@ -227,9 +229,13 @@ class SemiInfinite(Problem):
         """Return the master with its current rows in Conic Benchmark Format; also write it to `path` if given."""
         return self.master.to_cbf(path)
 
-    def spy(self, target: Path | Axes) -> Axes:
-        """Plot the sparsity pattern of the master into a file or into matplotlib axes."""
+    def spy(self, target: Path | Axes | None = None) -> Figure:
+        """Plot the sparsity pattern of the master: return the figure, and write it to a file or draw into axes."""
         return self.master.spy(target)
+
+    def _repr_html_(self) -> str:
+        """Return the formulas and summaries of all parts as the HTML text that Jupyter displays."""
+        return join(join([element("h4", name), Html(part._repr_html_())]) for name, part in self.parts.items())
 
     def __str__(self) -> str:
         return self.summary()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import cvxpy
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pyomo.environ import ConcreteModel
 
     from milopt.compilation.compile_program import FormName, WitnessChoice
@@ -194,13 +195,15 @@ class ProgramViews:
 
         return _write_if_requested(write_cbf(self.to_standard_form(form, witnesses)), path)
 
-    def spy(self, target: Path | Axes, *, form: FormName = "primal", witnesses: WitnessChoice = None) -> Axes:
+    def spy(
+        self, target: Path | Axes | None = None, *, form: FormName = "primal", witnesses: WitnessChoice = None
+    ) -> Figure:
         """Plot the sparsity pattern of the standard form of the program.
 
         Parameters
         ----------
-        target : str, path-like or matplotlib.axes.Axes
-            File to write, or axes to draw into.
+        target : str, path-like, matplotlib.axes.Axes or None, default=None
+            File to write, or axes to draw into. None only returns the figure, which a notebook shows.
         form : {"primal", "dual"}, default="primal"
             Standard form of the program itself, or of its dual.
         witnesses : mapping, Result or None, default=None
@@ -209,8 +212,8 @@ class ProgramViews:
 
         Returns
         -------
-        matplotlib.axes.Axes
-            Axes with the plot.
+        matplotlib.figure.Figure
+            Figure with the plot.
         """
         from milopt.inspection.sparsity import spy
 
@@ -280,10 +283,10 @@ class ProgramViews:
         return f"$${self.to_latex()}$$"
 
     def _repr_html_(self) -> str:
-        """Return the summary as the HTML text that Jupyter displays."""
+        """Return the formula and, below it, the summary as the HTML text that Jupyter displays."""
         from milopt.inspection.summary import summarise
 
-        return summarise(self._program).html()
+        return summarise(self._program).html(f"$${self.to_latex()}$$")
 
     def __str__(self) -> str:
         return self.summary()
