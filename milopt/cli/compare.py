@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from milopt.cli import arguments
 from milopt.cli.output import page_width, print_json
+from milopt.cli.pictures import check_picture, plot_comparison
 from milopt.cli.progress import ProgressLine, show_progress
 
 if TYPE_CHECKING:
@@ -53,6 +55,12 @@ def compare(
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
     data_dir: arguments.DataDir = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Plot the times of the solvers and the accuracies of the models to an image file."
+        ),
+    ] = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Compare models and solvers: objective, certificate, time, cross-validated accuracy, agreement."""
@@ -61,6 +69,7 @@ def compare(
     from milopt.comparison.layout import Layout
     from milopt.solving.options import Options
 
+    check_picture(plot)
     solver_names = resolve_solver_names(arguments.split_names(",".join(solvers)) if solvers else default_solvers())
     model_names = list(dict.fromkeys(arguments.split_names(",".join(models)) if models else default_models()))
     values = _parse_settings(model_names, settings or [])
@@ -89,6 +98,8 @@ def compare(
     else:
         for text in (*layout.notes(result.cells), *result.closing_lines()):
             typer.echo(text)
+    if plot is not None:
+        plot_comparison(result, plot)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

@@ -10,6 +10,7 @@ import typer
 
 from milopt.cli import arguments
 from milopt.cli.output import print_json
+from milopt.cli.pictures import check_picture, write_picture
 from milopt.cli.progress import show_progress
 
 
@@ -69,6 +70,9 @@ def evaluate(
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
     data_dir: arguments.DataDir = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plot the accuracy of every fold to an image file.")
+    ] = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Estimate accuracy by nested cross-validation (resumable; processes or Dask)."""
@@ -76,6 +80,7 @@ def evaluate(
     from milopt.evaluation.evaluate import evaluate as evaluate_models
     from milopt.model_registry import get_model, parse_grid, parse_settings
 
+    check_picture(plot)
     names = arguments.split_names(",".join(models))
     classes = [get_model(name) for name in names]
     arguments.check_solvers_installed(solver)
@@ -110,5 +115,10 @@ def evaluate(
         print_json(result.as_dict())
     else:
         typer.echo(str(result))
+    if plot is not None:
+        from milopt.display.accuracy_strips import AccuracyStripsDisplay
+
+        rows = len(result.table)
+        write_picture(plot, 6.4, 0.9 + 0.42 * rows, lambda axes: AccuracyStripsDisplay.from_report(result, ax=axes))
     if result.exit_code:
         raise typer.Exit(result.exit_code)

@@ -10,11 +10,11 @@ import typer
 from milopt.cli import arguments
 from milopt.cli.failures import INTERRUPTED_EXIT_CODE
 from milopt.cli.output import print_json
+from milopt.cli.pictures import check_picture, write_picture
 from milopt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
-    from milopt.estimator.classifier import BagClassifier
     from milopt.outcome.result import Result
 
 
@@ -52,15 +52,11 @@ def fit(
     import numpy as np
 
     from milopt.archive import check_model_writable
-    from milopt.files import check_can_write
-    from milopt.inspection.sparsity import check_image_file
     from milopt.solving.options import Options
 
     if save is not None:
         check_model_writable(save)
-    if plot is not None:
-        check_image_file(plot)
-        check_can_write(plot, "The picture")
+    check_picture(plot)
     requested = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if requested == Options() else requested
     estimator = arguments.make_estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
@@ -75,7 +71,9 @@ def fit(
     if save is not None:
         estimator.save(save)
     if plot is not None:
-        _plot_convergence(estimator, plot)
+        from milopt.display.convergence import ConvergenceDisplay
+
+        write_picture(plot, 6.4, 3.4, lambda axes: ConvergenceDisplay.from_estimator(estimator, ax=axes))
     report = estimator.report()
     test = None if data_set.test is None else float(estimator.score(data_set.test.bags, data_set.test.labels))
     if as_json:
@@ -89,18 +87,6 @@ def fit(
             typer.echo(f"accuracy on the test part, {len(data_set.test.bags)} bags: {test:.4f}")
     if code := _exit_code(estimator.results_):
         raise typer.Exit(code)
-
-
-def _plot_convergence(estimator: BagClassifier, path: Path) -> None:
-    """Plot the objective and its bounds by step of the scheme to an image file."""
-    from matplotlib.figure import Figure
-
-    from milopt.display.convergence import ConvergenceDisplay
-    from milopt.files import write_atomically
-
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    ConvergenceDisplay.from_estimator(estimator, ax=figure.add_subplot())
-    write_atomically(path, lambda beside: figure.savefig(beside, dpi=150))
 
 
 def describe_source(data: DataSet) -> dict[str, object]:

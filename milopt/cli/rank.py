@@ -9,6 +9,7 @@ import typer
 
 from milopt.cli import arguments
 from milopt.cli.output import print_json
+from milopt.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
     from milopt.evaluation.ranking import Ranking
@@ -39,12 +40,8 @@ def rank(
 ) -> None:
     """Rank models over several data sets: Friedman test, Bonferroni-Dunn test, critical differences."""
     from milopt.evaluation.ranking import rank as rank_models
-    from milopt.files import check_can_write
-    from milopt.inspection.sparsity import check_image_file
 
-    if plot is not None:
-        check_image_file(plot)
-        check_can_write(plot, "The picture")
+    check_picture(plot)
     ranking = rank_models([_read_evaluation(text) for text in files], control=control, measure=measure, alpha=alpha)
     if plot is not None:
         _plot_ranks(ranking, plot)
@@ -81,11 +78,7 @@ def _read_evaluation(text: str) -> dict[str, Any]:
 
 def _plot_ranks(ranking: Ranking, path: Path) -> None:
     """Plot the critical-difference diagram to an image file."""
-    from matplotlib.figure import Figure
-
     from milopt.display.critical_difference import CriticalDifferenceDisplay
-    from milopt.files import write_atomically
 
-    figure = Figure(figsize=(7.2, 1.4 + 0.28 * len(ranking.models)), layout="constrained")
-    CriticalDifferenceDisplay.from_ranking(ranking, ax=figure.add_subplot())
-    write_atomically(path, lambda beside: figure.savefig(beside, dpi=150))
+    display = CriticalDifferenceDisplay(ranking)
+    write_picture(path, *display.figure_size(), display.plot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -13,9 +13,12 @@ from milopt.compilation.status import Termination
 from milopt.declaration.checks import check_choice
 from milopt.display.canvas import hide_upper_right_borders, set_title, use_or_create_axes
 from milopt.display.display import Display
+from milopt.display.residuals import draw_residuals
 from milopt.errors import MiloptError
+from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
 from milopt.picture_style import COLOURS, WARM, draws
+from milopt.solving.options import Options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +51,8 @@ class Curve:
         Termination of an alternating scheme, otherwise "".
     result_step : int
         Step whose point is the result of an alternating scheme: the best step, or the last one at a fixed point.
+    certificate : Certificate or None
+        Certificate of the result.
     """
 
     name: str
@@ -58,6 +63,7 @@ class Curve:
     changed: Floats
     ended: str = ""
     result_step: int = -1
+    certificate: Certificate | None = None
 
     @property
     def gap(self) -> Floats:
@@ -75,7 +81,8 @@ class ConvergenceDisplay(Display):
     completely). The best value that an oracle found before a step is not a bound, but at the end it agrees with the
     objective up to the tolerance. For an alternating scheme over witnesses, the title states the termination, a ring
     marks the step that is the result, and bars on a second axis show how many witnesses each step changed. With more
-    than two classes, every program has its own curves.
+    than two classes, every program has its own curves. A program that was solved in one step has no curve; then the
+    residuals of its certificate are drawn, with the tolerance that they must not exceed.
 
     Parameters
     ----------
@@ -165,6 +172,9 @@ class ConvergenceDisplay(Display):
             The display itself, with `ax_` and `figure_` set.
         """
         check_choice("scale", scale, ("linear", "log"))
+        certificates = {curve.name: curve.certificate for curve in self.curves if curve.certificate is not None}
+        if all(curve.objective.size == 1 for curve in self.curves) and len(certificates) == len(self.curves):
+            return self._plot_one_step(ax, certificates)
         axes = use_or_create_axes(ax, 6.4, 3.8)
         from matplotlib.ticker import MaxNLocator
 
@@ -183,6 +193,14 @@ class ConvergenceDisplay(Display):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend()
         hide_upper_right_borders(axes)
+        return self._set_axes(axes)
+
+    def _plot_one_step(self, ax: Axes | None, certificates: Mapping[str, Certificate]) -> Self:
+        """Draw the residuals of programs that were solved in one step, which has no convergence to draw."""
+        axes = use_or_create_axes(ax, 6.4, 2.3 + 0.3 * (len(certificates) - 1))
+        draw_residuals(axes, certificates, Options().tolerance)
+        values = ", ".join(f"{curve.objective[0]:.8g}" for curve in self.curves)
+        set_title(axes, f"solved in one step; objective {values}")
         return self._set_axes(axes)
 
 
@@ -209,7 +227,7 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     place = ([step + 1], [curve.objective[step]])
     axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {step + 1}")
     ended = "fixed point" if curve.ended == "stationary" else curve.ended
-    set_title(axes, f"{ended} after {steps.size} steps")
+    set_title(axes, f"{ended} after {steps.size} step{'' if steps.size == 1 else 's'}")
     second_axes = axes.twinx()
     second_axes.bar(steps, curve.changed, color="0.88", width=0.6)
     second_axes.set_ylabel("witnesses changed", color="0.45")
@@ -241,16 +259,19 @@ def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
 
 def _make_curve(result: Result, name: str) -> Curve:
     """Return the curve of a result; `name` is the prefix in the legend. Raise an error if there are no steps."""
-    if not result.history:
-        why = result.message or "it was solved in one step"
-        raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
+    if not any(np.isfinite(step.objective) for step in result.history):
+        if result.certificate is None or not np.isfinite(result.objective):
+            why = result.message or f"it ended as {result.termination}, without a point"
+            raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
+        unknown, objective = np.array([np.nan]), np.array([result.objective])
+        return Curve(name, False, objective, unknown, unknown, unknown, certificate=result.certificate)
     bound = _replace_non_finite_by_nan([step.bound for step in result.history])
     if result.bound is not None:
         # At the end, with all rows present, a better bound may have been proved than after the last step.
         bound[-1] = result.bound
     objective = _replace_non_finite_by_nan([step.objective for step in result.history])
     alternates = result.scheme in ("ccp", "representatives")
-    settled = result.termination is Termination.STATIONARY or not np.isfinite(objective).any()
+    settled = result.termination is Termination.STATIONARY
     rises = result.program.core.maximizes
     best = objective.size - 1 if settled else int((np.nanargmax if rises else np.nanargmin)(objective))
     return Curve(
@@ -262,6 +283,7 @@ def _make_curve(result: Result, name: str) -> Curve:
         _replace_non_finite_by_nan([step.changed for step in result.history]),
         str(result.termination) if alternates else "",
         best,
+        result.certificate,
     )
 
 

@@ -1,4 +1,4 @@
-"""Plot of the patterns of an ensemble, over a series or one by one.
+"""Plot of the patterns of an ensemble as small multiples, over a series or over their nearest training instances.
 
 A pattern is a point z of the dictionary of a column (weak learner) of the ensemble: a window of a series or another
 instance, or a mean of them, with which the column compares the instances of a bag.
@@ -7,32 +7,28 @@ instance, or a mean of them, with which the column compares the instances of a b
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milopt.arrays import Points
+from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
 from milopt.display.canvas import (
     GREY,
-    BarLanes,
     hide_upper_right_borders,
-    set_title,
     typographic_sign,
     use_or_create_axes,
     wrap_text,
-    write_note_below,
 )
 from milopt.display.display import Display
 from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
-from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, draws
+from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, draws, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
     from milopt.estimator.ensemble_classifier import EnsembleClassifier
@@ -42,9 +38,9 @@ MAX_PATTERNS_PER_ROW = 4
 MAX_NARROW_VALUES = 60
 """Patterns with more values than this are drawn with a thin line, and in axes of twice the width."""
 SERIES_NOTE = (
-    "Each pattern is drawn where the series is most similar to it. The text next to its bar gives its column, the sign "
-    "of this column, and the root mean square difference between pattern and series: a large difference means that "
-    "the pattern does not occur in this series."
+    "Grey: the series. Each pattern is drawn where the series is most similar to it. The title gives its column, the "
+    "sign of this column, and the root mean square difference between pattern and series: a large difference means "
+    "that the pattern does not occur in this series."
 )
 """Note below patterns that are drawn over a series."""
 NEIGHBOUR_NOTE = "Grey: the nearest training instance."
@@ -58,10 +54,10 @@ class PatternsDisplay(Display):
     Here sign and w are the sign and the weight of a column (weak learner) of the ensemble, and a is the coefficient of
     the pattern in this column.
 
-    With a series, each pattern is drawn at the position where the series is most similar to it. A bar below shows its
-    column, the sign of the column, and the distance between pattern and series, because even the most similar window
-    may be far away. Without a series, each pattern has its own axes, with its nearest training instance in grey: a
-    pattern can be a mean that does not occur in the data. A negative omega needs care: in a column of sign + it is a
+    Each pattern has its own axes. With a series, the series is drawn in grey, and the pattern at the position where the
+    series is most similar to it; the title has the distance between pattern and series, because even the most similar
+    window may be far away. Without a series, the nearest training instance is drawn in grey: a pattern can be a mean
+    that does not occur in the data. A negative omega needs care: in a column of sign + it is a
     negative coefficient, and the column depends on the window least similar to the pattern; in a column of sign -,
     similarity itself counts against the label.
 
@@ -81,11 +77,9 @@ class PatternsDisplay(Display):
     figure_ : matplotlib Figure
         Figure of these axes.
     axes_ : list of matplotlib Axes
-        Axes with patterns: one with a series, otherwise one per pattern.
+        One Axes per pattern, by decreasing |omega|.
     lines_ : list of matplotlib Line2D
         One line per pattern, by decreasing |omega|.
-    bars_ : list of matplotlib Rectangle
-        Bars below the series in the same order; empty without a series.
 
     Examples
     --------
@@ -106,7 +100,6 @@ class PatternsDisplay(Display):
     most: int = 12
     axes_: list[Axes] = field(init=False, repr=False)
     lines_: list[Any] = field(init=False, repr=False)
-    bars_: list[Any] = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -155,7 +148,7 @@ class PatternsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Axes to draw into; without a series, they are divided into one Axes per pattern. None creates a new figure.
+            Axes to draw into, which are divided into one Axes per pattern. None creates a new figure.
 
         Returns
         -------
@@ -164,42 +157,41 @@ class PatternsDisplay(Display):
         """
         if not self.drawn_count:
             raise MiloptError("The model has no patterns to draw: all columns have weight 0.")
-        if self.table.series is None:
-            return self._draw_one_by_one(ax)
-        return self._draw_over_series(ax)
-
-    def _draw_over_series(self, ax: Axes | None) -> Self:
-        """Draw the patterns over the series."""
-        table = self.table
-        series = select_feature(table.series, self.feature)
-        assert table.starts is not None
-        assert table.distances is not None
-        axes = use_or_create_axes(ax, 7.6, 5.0)
-        axes.plot(series, color=GREY, linewidth=1)
-        lanes = BarLanes.below(axes, series, *(self._drawn_values(k) for k in range(self.drawn_count)))
-        self.lines_, self.bars_ = [], []
-        for k in range(self.drawn_count):
-            where = int(table.starts[k]) + np.arange(self._drawn_values(k).size)
+        series = None if self.table.series is None else select_feature(self.table.series, self.feature)
+        whole, self.axes_ = self._divide(ax)
+        self.lines_ = []
+        for k, axes in enumerate(self.axes_):
             style = self._line_style(k)
-            self.lines_ += axes.plot(where, self._drawn_values(k), **style, zorder=10 - k / 100)
-            text = f"column {table.columns[k]} ({typographic_sign(table.signs[k])}), off by {table.distances[k]:.2g}"
-            self.bars_ += lanes.draw_bar(k, int(where[0]), int(where[-1]), style["color"], text)
-        axes.set_xlabel("sample")
-        axes.set_ylabel("value")
-        set_title(axes, self._title_text())
-        axes.margins(x=0.01)
-        lanes.remove_ticks_beside_bars()
-        write_note_below(axes, f"{SERIES_NOTE} {NEGATIVE_COEFFICIENT_CAUTION}")
-        self._store_axes(axes, [axes])
-        return self
+            # The neighbour is wider than the pattern, so that it is visible on both sides even if the two coincide.
+            width = style["linewidth"] + 2.5 if series is None else 1.0
+            axes.plot(self._background(k, series), color="0.8" if series is None else GREY, linewidth=width)
+            start = 0 if series is None or self.table.starts is None else int(self.table.starts[k])
+            values = self._drawn_values(k)
+            self.lines_ += axes.plot(start + np.arange(values.size), values, **style)
+            axes.set_title(self._subplot_title(k), fontsize=8)
+            hide_upper_right_borders(axes)
+        return self._set_axes(whole)
 
-    def _draw_one_by_one(self, ax: Axes | None) -> Self:
-        """Draw each pattern in its own axes."""
+    def _background(self, k: int, series: Floats | None) -> Any:
+        """Return the values drawn in grey behind pattern k: the series, or the nearest training instance."""
+        return self._select_drawn_values(self.table.neighbours[k]) if series is None else series
+
+    def _subplot_title(self, k: int) -> str:
+        """Return the title of pattern k: weight, column with its sign, and the distance from the series if known."""
+        weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
+        text = f"ω {weight}, column {self.table.columns[k]} ({typographic_sign(self.table.signs[k])})"
+        distances = self.table.distances
+        return text if distances is None or self.table.series is None else f"{text}\noff by {distances[k]:.2g}"
+
+    def _divide(self, ax: Axes | None) -> tuple[Axes, list[Axes]]:
+        """Return the Axes of the whole display, without borders, and one Axes per pattern, with a title and a note."""
         longest = max(self._drawn_values(k).size for k in range(self.drawn_count))
-        most = MAX_PATTERNS_PER_ROW // 2 if longest > MAX_NARROW_VALUES else MAX_PATTERNS_PER_ROW
+        with_series = self.table.series is not None
+        is_long = longest > MAX_NARROW_VALUES and not with_series
+        most = MAX_PATTERNS_PER_ROW // 2 if is_long else MAX_PATTERNS_PER_ROW
         across = min(most, self.drawn_count)
         down = -(-self.drawn_count // across)
-        whole = use_or_create_axes(ax, max(2.1 * MAX_PATTERNS_PER_ROW * across / most, 6.0), 1.5 * down + 0.9)
+        whole = use_or_create_axes(ax, max(2.1 * MAX_PATTERNS_PER_ROW * across / most, 6.0), 1.6 * down + 1.0)
         whole.set_axis_off()
         place = whole.get_subplotspec()
         if place is None:
@@ -207,29 +199,22 @@ class PatternsDisplay(Display):
                 "ax must be in a grid, such as that of plt.subplots(), since it is divided into one Axes per pattern."
             )
         # The title and the note have their own rows, so that they stay within the space of the Axes.
-        grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.25])
-        _write_text(whole, grid[0, :], self._title_text(), fontsize=9, x=0.5, ha="center")
-        below = wrap_text(whole, f"{NEIGHBOUR_NOTE} {NEGATIVE_COEFFICIENT_CAUTION}")
-        _write_text(whole, grid[-1, :], below, fontsize=SMALL_FONT_SIZE, color="0.35", x=0.0, ha="left")
+        grid = place.subgridspec(down + 2, across, height_ratios=[0.12, *[1.0] * down, 0.3])
+        if picture_options().titles:
+            _write_text(whole, grid[0, :], self._title_text(), fontsize=9, x=0.5, ha="center")
+        if picture_options().notes:
+            note = SERIES_NOTE if with_series else NEIGHBOUR_NOTE
+            below = wrap_text(whole, f"{note} {NEGATIVE_COEFFICIENT_CAUTION}")
+            _write_text(whole, grid[-1, :], below, fontsize=SMALL_FONT_SIZE, color="0.4", x=0.0, ha="left")
         subplots: list[Axes] = []
-        self.lines_, self.bars_ = [], []
         for k in range(self.drawn_count):
-            axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=subplots[0] if subplots else None)
-            style = self._line_style(k)
-            # The neighbour is wider than the pattern, so that it is visible on both sides even if the two coincide.
-            axes.plot(
-                self._select_drawn_values(self.table.neighbours[k]), color="0.8", linewidth=style["linewidth"] + 2.5
-            )
-            self.lines_ += axes.plot(self._drawn_values(k), **style)
-            sign = typographic_sign(self.table.signs[k])
-            weight = f"{self.table.weights[k]:+.2g}".replace("-", "−")
-            axes.set_title(f"ω {weight}, column {self.table.columns[k]} ({sign})", fontsize=8)
+            shared = subplots[0] if subplots else None
+            axes = whole.figure.add_subplot(grid[1 + k // across, k % across], sharey=shared)
             axes.tick_params(labelsize=SMALL_FONT_SIZE, labelleft=k % across == 0)
             if k + across >= self.drawn_count:
-                axes.set_xlabel("feature" if self.table.lengths is None else "sample", fontsize=8)
+                axes.set_xlabel("feature" if self.table.lengths is None else "sample")
             subplots.append(axes)
-        self._store_axes(whole, subplots)
-        return self
+        return whole, subplots
 
     def _drawn_values(self, k: int) -> Any:
         """Return the values of pattern k that are drawn."""
@@ -255,12 +240,6 @@ class PatternsDisplay(Display):
             else f"All {count} patterns"
         )
         return f"{some} (wide: large |ω|): orange ω > 0 for {self.table.positive_label}, blue ω < 0 against"
-
-    def _store_axes(self, axes: Axes, drawn: list[Axes]) -> None:
-        """Store the Axes as attributes `ax_`, `axes_` and `figure_`; hide the upper and right borders of `drawn`."""
-        for subplot in drawn:
-            hide_upper_right_borders(subplot)
-        self.ax_, self.axes_, self.figure_ = axes, drawn, cast("Figure", axes.figure)
 
 
 def _write_text(whole: Axes, place: SubplotSpec, text: str, *, x: float, **style: Any) -> None:

@@ -163,6 +163,10 @@ class SensitivityDisplay(Display):
         mesh = axes.pcolormesh(_cell_borders(self.first), _cell_borders(self.second), self.accuracy, cmap="viridis")
         axes.set_xscale("log")
         axes.set_yscale("log")
+        # Ticks at the values themselves, instead of powers of 10 and their labelled fractions.
+        axes.set_xticks(self.first, [f"{value:.3g}" for value in self.first])
+        axes.set_yticks(self.second, [f"{value:.3g}" for value in self.second])
+        axes.minorticks_off()
         axes.set_xlabel(self.fields[0])
         axes.set_ylabel(self.fields[1])
         self.colorbar_ = axes.figure.colorbar(mesh, ax=axes, label="cross-validated accuracy", pad=0.02)

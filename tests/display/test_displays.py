@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from scipy.stats import wilcoxon
 
 from milopt import RBF, from_series, load_data, rank
 from milopt.display import (
@@ -22,6 +23,7 @@ from milopt.display.canvas import COOL, WARM
 from milopt.display.margins import Margins
 from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
+from milopt.evaluation.signed_ranks import wilcoxon_holm_p_values
 from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
 from tests.evaluation.test_ranking import evaluations_as_json
@@ -86,30 +88,26 @@ def test_patterns_are_drawn_where_the_series_is_most_similar_in_the_colour_of_th
     shown = PatternsDisplay.from_estimator(given.model, bag, most=6, ax=ax)
     table = given.model.patterns(bag)
     assert shown.ax_ is ax
-    assert shown.axes_ == [ax]
     channels = 2 if form == "two channels" else 1
-    for k, line in enumerate(shown.lines_):
+    assert len(shown.axes_) == len(shown.lines_) == min(6, len(table))
+    for k, (own, line) in enumerate(zip(shown.axes_, shown.lines_, strict=True)):
         values = table.patterns[k].reshape(-1, channels)[:, 0]
+        np.testing.assert_array_equal(own.lines[0].get_ydata(), table.series[:, 0])
+        assert own.lines[1] is line
         np.testing.assert_array_equal(line.get_ydata(), values)
         np.testing.assert_array_equal(line.get_xdata(), table.starts[k] + np.arange(values.size))
         assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
-        # Below all curves there is a bar with the sign of the column and the distance of the pattern.
-        bar, length = shown.bars_[k], values.size
-        assert (bar.get_x(), bar.get_width(), to_hex(bar.get_facecolor())) == (
-            *(table.starts[k], length - 1),
-            to_hex(line.get_color()),
-        )
-        assert bar.get_y() + bar.get_height() < min(line.get_ydata().min() for line in ax.lines)
-        there = table.series[table.starts[k] : table.starts[k] + length]
+        there = table.series[table.starts[k] : table.starts[k] + values.size]
         off = np.sqrt(((there - table.patterns[k].reshape(-1, channels)) ** 2).mean())
         assert table.distances[k] == pytest.approx(off)
         sign = "+" if table.signs[k] > 0 else "−"
-        assert ax.texts[k].get_text() == f"column {table.columns[k]} ({sign}), off by {off:.2g}"
-    assert len(shown.bars_) == len(shown.lines_) == len({bar.get_y() for bar in shown.bars_})
-    assert "the pattern does not occur in this series" in texts(ax)
+        weight = f"{table.weights[k]:+.2g}".replace("-", "−")
+        assert own.get_title() == f"ω {weight}, column {table.columns[k]} ({sign})\noff by {off:.2g}"
+    everything = " ".join(texts(each) for each in shown.figure_.axes)
+    assert "the pattern does not occur in this series" in everything
+    assert NEGATIVE_COEFFICIENT_CAUTION in everything
     widths = [line.get_linewidth() for line in shown.lines_]
     assert widths == sorted(widths, reverse=True)
-    assert NEGATIVE_COEFFICIENT_CAUTION in texts(ax)
 
 
 @pytest.mark.parametrize("form", ["bags", "series"])
@@ -261,24 +259,54 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
         MarginsDisplay.from_estimators({"three": several}, bags, [0, 1, 2, 0, 1, 2])
 
 
+def ranks_of(values: dict[str, float], sets: int, control: str | None = None):
+    """Rank models whose accuracies differ from set to set by the same small amount."""
+    shifted = {name: [value + 0.001 * (k % 3) for k in range(sets)] for name, value in values.items()}
+    return rank(evaluations_as_json(shifted), control=control)
+
+
 def test_a_bar_joins_models_that_do_not_differ_significantly() -> None:
     values = {"best": 0.9, "good": 0.89, "fair": 0.7, "bad": 0.5}
-    evaluations = [
-        {
-            "data": str(k),
-            "digest": "",
-            "protocol": "1x10",
-            "seed": 0,
-            "table": [{"model": name, "accuracy": value + 0.001 * (k % 3)} for name, value in values.items()],
-        }
-        for k in range(10)
-    ]
-    pairs = CriticalDifferenceDisplay.from_ranking(rank(evaluations))
-    assert len(pairs.drawn_["crossbars"]) == 3
-    control = CriticalDifferenceDisplay.from_ranking(rank(evaluations, control="best"), ax=axes())
-    assert len(control.drawn_["crossbars"]) == 1
-    np.testing.assert_array_equal(control.bar_p_values()[0], [1, 1, 0, 0])
+    pairs = CriticalDifferenceDisplay.from_ranking(ranks_of(values, 10))
+    # Mean ranks are 1 to 4 and the critical difference is 1.48, so that only neighbours do not differ.
+    assert pairs.bars_["Nemenyi"] == [("best", "good"), ("good", "fair"), ("fair", "bad")]
+    # Every pair is ranked alike on all 10 sets: Wilcoxon's test finds all differences.
+    assert pairs.bars_["Wilcoxon-Holm"] == []
+    assert "(no such bar)" in texts(pairs.ax_)
+    control = CriticalDifferenceDisplay.from_ranking(ranks_of(values, 10, "best"), ax=axes())
+    assert control.bars_ == {"Bonferroni-Dunn": [("best", "good")], "Wilcoxon-Holm": []}
     assert "Bonferroni-Dunn" in texts(control.ax_)
+    few = CriticalDifferenceDisplay.from_ranking(ranks_of(values, 4))
+    assert few.bars_["Wilcoxon-Holm"] == [("best", "good", "fair", "bad")]
+    assert "With 4 data sets, Wilcoxon's test cannot find a difference" in texts(few.ax_)
+
+
+def test_the_ruler_is_as_long_as_the_critical_difference_and_the_axis_goes_from_1_to_k() -> None:
+    ranking = ranks_of({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, 8)
+    shown = CriticalDifferenceDisplay.from_ranking(ranking)
+    ruler = shown.ax_.lines[0]
+    assert np.ptp(ruler.get_xdata()) == pytest.approx(ranking.critical_difference)
+    assert shown.ax_.spines["top"].get_bounds() == (1, 4)
+    assert shown.ax_.get_xticks().tolist() == [1, 2, 3, 4]
+    # Best on the left: the place of a name is its mean rank.
+    names = {text.get_text(): text.xy[0] for text in shown.ax_.texts}
+    assert names["a (1.00)"] < 1
+    assert names["d (4.00)"] > 4
+
+
+def test_wilcoxon_holm_is_that_of_a_step_down_by_hand() -> None:
+    values = np.random.default_rng(0).normal(size=(12, 4)) + np.array([0.0, 0.3, 0.6, 2.0])
+    corrected = wilcoxon_holm_p_values(values)
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    raw = {pair: wilcoxon(values[:, pair[0]], values[:, pair[1]]).pvalue for pair in pairs}
+    largest = 0.0
+    for step, pair in enumerate(sorted(pairs, key=raw.__getitem__)):
+        largest = max(largest, min(1.0, raw[pair] * (6 - step)))
+        assert corrected[pair] == corrected[pair[::-1]] == pytest.approx(largest)
+    against = wilcoxon_holm_p_values(values, control=3)
+    assert np.isnan(against[0, 1])
+    assert against[3, 0] == pytest.approx(min(3 * wilcoxon(values[:, 3], values[:, 0]).pvalue, 1), rel=1e-12)
+    assert (wilcoxon_holm_p_values(np.ones((5, 3))) == 1).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -294,14 +322,11 @@ def test_every_label_of_many_ranks_and_the_note_are_within_the_figure(control) -
         assert 0 <= extent.x0 < extent.x1 <= width
 
 
-def test_models_of_equal_rank_have_a_caption() -> None:
+def test_models_of_equal_rank_are_joined_by_a_visible_bar() -> None:
     shown = CriticalDifferenceDisplay.from_ranking(rank(evaluations_as_json({name: [0.5] * 4 for name in "abc"})))
-    assert "All models have the same mean rank, so no two of them differ by the test of Nemenyi" in texts(
-        shown.ax_
-    ).replace("\n", " ")
-    assert "bar joins" not in texts(shown.ax_)
-    low, high = shown.ax_.get_xlim()
-    assert high - low > 0.9
+    assert shown.bars_ == {"Nemenyi": [("a", "b", "c")], "Wilcoxon-Holm": [("a", "b", "c")]}
+    bars = [line for line in shown.ax_.lines if line.get_linewidth() > 3]
+    assert all(np.ptp(bar.get_xdata()) > 0 for bar in bars)
 
 
 def test_curves_of_nine_models_differ_in_colour_or_style() -> None:

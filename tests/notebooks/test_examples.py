@@ -40,4 +40,4 @@ def test_notebook_runs_and_every_result_is_shown(path: Path, tmp_path: Path, mon
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} >= {"first_model"}
+    assert {path.stem for path in NOTEBOOKS} >= {"first_model", "compare_models"}
