@@ -25,6 +25,11 @@ CSS_PIXELS_PER_INCH = 96
 class StyledFigure(Figure):
     """Figure that is saved in the style of milopt (TrueType fonts), and that a notebook shows without pyplot."""
 
+    def add_subplot(self, *args: Any, **options: Any) -> Any:
+        """Add Axes as matplotlib does, in the style of milopt."""
+        with styled_settings():
+            return super().add_subplot(*args, **options)
+
     def savefig(self, fname: Any, **options: Any) -> None:
         """Save the figure as matplotlib does, in the style of milopt."""
         with styled_settings():

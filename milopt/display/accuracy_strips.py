@@ -161,7 +161,7 @@ class AccuracyStripsDisplay(Display):
         for row, strip in enumerate(self.strips):
             heights = _stack(strip.values, span / CELLS_PER_AXIS)
             colour = COLOURS[row % (len(COLOURS) - 1)]
-            axes.scatter(strip.values, row + heights, s=14, color=colour, alpha=0.75, linewidths=0)
+            axes.scatter(strip.values, row + heights, s=14, color=colour, alpha=0.75, linewidths=0, zorder=4)
             error = None if strip.standard_error is None else [strip.standard_error]
             axes.errorbar(
                 [strip.mean], [row], xerr=error, color=INK, marker="|", markersize=13, markeredgewidth=1.6, capsize=3
@@ -175,7 +175,7 @@ class AccuracyStripsDisplay(Display):
         axes.set_axisbelow(True)
         set_title(axes, self.title)
         if self.error_over:
-            write_note_below(axes, f"Bars: mean, and its standard error over {self.error_over}.", 30)
+            write_note_below(axes, f"Bars: mean, and its standard error over {self.error_over}.", 36)
         return self._set_axes(axes)
 
 

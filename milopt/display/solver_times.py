@@ -134,5 +134,5 @@ class SolverTimesDisplay(Display):
             handle.set_facecolor(handle.get_edgecolor())  # type: ignore[union-attr]
         set_title(axes, self.title)
         if not all(time.is_acceptable for time in self.times):
-            write_note_below(axes, "Hollow: without a certificate.", 30)
+            write_note_below(axes, "Hollow: without a certificate.", 36)
         return self._set_axes(axes)
