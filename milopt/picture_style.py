@@ -22,6 +22,8 @@ COOL, WARM = "#0072B2", "#D55E00"
 """Colours of negative and positive contributions: blue and vermilion are distinct in every kind of colour vision."""
 INK = "#1a1a1a"
 """Colour of text and axes. In an HTML report it follows the colour of the page's text."""
+FAINT_INK = (INK, 0.7)
+"""Colour of notes and of secondary axes: the ink, partly transparent."""
 COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 """Colours of curves (Okabe and Ito, 2008), which are distinct in every kind of colour vision."""
 LINE_STYLES = ("-", "--", ":")

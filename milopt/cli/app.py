@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import milopt
 from milopt.cli.compare import compare
@@ -14,10 +15,21 @@ from milopt.cli.failures import exit_on_failure, replace_closed_streams
 from milopt.cli.fit import fit
 from milopt.cli.inspect import inspect
 from milopt.cli.models import models
+from milopt.cli.output import RECORDED_ARGUMENTS
 from milopt.cli.predict import predict
 from milopt.cli.rank import rank
+from milopt.cli.report import report
 from milopt.cli.schemes import schemes
 from milopt.cli.solvers import solvers
+
+
+class RecordingGroup(TyperGroup):
+    """Group of commands that records its arguments, so that a result can state the command that made it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments as usual, after recording them."""
+        RECORDED_ARGUMENTS.set(tuple(args))
+        return super().parse_args(ctx, args)
 
 
 class Application(typer.Typer):
@@ -31,13 +43,14 @@ class Application(typer.Typer):
 
 app = Application(
     name="milopt",
+    cls=RecordingGroup,
     no_args_is_help=True,
     # `exit_on_failure` prints one sentence for a user's mistake, and one line for a crash.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (compare, fit, predict, evaluate, rank, inspect, models, schemes, solvers, data):
+for command in (compare, fit, predict, evaluate, rank, report, inspect, models, schemes, solvers, data):
     app.command(command.__name__)(exit_on_failure(command))
 
 

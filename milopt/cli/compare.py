@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from milopt.cli import arguments
-from milopt.cli.output import page_width, print_json
+from milopt.cli.output import page_width, print_json, recorded_command
 from milopt.cli.pictures import check_picture, plot_comparison
 from milopt.cli.progress import ProgressLine, show_progress
 
@@ -94,7 +94,7 @@ def compare(
         # After Ctrl-C, finished cells may still wait for unfinished cells that come before them in the table.
         printer.print_remaining()
     if as_json:
-        print_json(result.as_dict())
+        print_json(result.as_dict() | {"command": recorded_command()})
     else:
         for text in (*layout.notes(result.cells), *result.closing_lines()):
             typer.echo(text)

@@ -9,7 +9,7 @@ import typer
 
 from milopt.cli import arguments
 from milopt.cli.failures import INTERRUPTED_EXIT_CODE
-from milopt.cli.output import print_json
+from milopt.cli.output import print_json, recorded_command
 from milopt.cli.pictures import check_picture, write_picture
 from milopt.cli.progress import show_progress
 
@@ -80,6 +80,7 @@ def fit(
         content = report.as_dict()
         print_json(
             {**content, "data": {**describe_source(data_set), **content["data"]}, "test_accuracy": test, "saved": save}
+            | {"command": recorded_command()}
         )
     else:
         typer.echo(str(report))

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 
 import typer
 
 PIPE_WIDTH = 120
 """Characters per line if stdout is not a terminal and COLUMNS is not set."""
+RECORDED_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("recorded_arguments")
+"""Arguments of the command line that is running."""
 MAX_UNBROKEN_LENGTH = 24
 """Number of characters up to which a word is never broken."""
+
+
+def recorded_command() -> str:
+    """Return the command line that is running, as one would type it."""
+    return shlex.join(["milopt", *RECORDED_ARGUMENTS.get(())])
 
 
 def print_json(data: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from milopt.cli import arguments
-from milopt.cli.output import print_json
+from milopt.cli.output import print_json, recorded_command
 from milopt.cli.pictures import check_picture, write_picture
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def rank(
     if plot is not None:
         _plot_ranks(ranking, plot)
     if as_json:
-        print_json(ranking.as_dict())
+        print_json(ranking.as_dict() | {"command": recorded_command()})
     else:
         typer.echo(str(ranking))
 

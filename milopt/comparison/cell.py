@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 from milopt.compilation.status import PointStatus, Termination, is_successful
 from milopt.outcome.certificate import Certificate
@@ -114,6 +116,27 @@ class ComparisonCell:
     def accuracy(self) -> float | None:
         """Mean accuracy over the folds; None if there are no accuracies."""
         return sum(self.accuracies) / len(self.accuracies) if self.accuracies else None
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the cell for JSON data of `as_dict`; its certificate has the three residuals only."""
+        return cls(
+            model=plain["model"],
+            solver=plain["solver"],
+            sizes=ProgramSizes(plain["kind"], plain["rows"], plain["columns"], plain["evaluations"]),
+            refused=plain["refused"],
+            reason=plain["reason"] or "",
+            termination=plain["status"],
+            point=plain["point"],
+            objective=plain["objective"],
+            certificate=None if plain["certificate"] is None else Certificate.from_residuals(plain["certificate"]),
+            iterations=plain["iterations"],
+            seconds=plain["seconds"],
+            accuracies=tuple(plain["fold_accuracies"]),
+            positive_label=plain["positive_label"],
+            skipped=plain["skipped"],
+            jit_seconds=plain["jit_seconds"],
+        )
 
     def as_dict(self) -> dict[str, object]:
         """Return the cell as plain JSON data."""

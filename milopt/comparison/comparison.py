@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
+from milopt.estimator.report_content import package_versions
 from milopt.html import notes, view
 
 
@@ -77,7 +79,23 @@ class Comparison:
             "interrupted": self.interrupted,
             "seconds": self.seconds,
             "jit_seconds": self.jit_seconds,
+            "versions": package_versions(cell.solver for cell in self.cells if not cell.refused),
         }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the comparison for JSON data of `as_dict`; certificates have their three residuals only."""
+        return cls(
+            data=plain["data"],
+            digest=plain["digest"],
+            folds=plain["folds"],
+            seed=plain["seed"],
+            settings=plain["settings"],
+            cells=tuple(ComparisonCell.from_dict(cell) for cell in plain["cells"]),
+            expected=plain["expected"],
+            interrupted=plain["interrupted"],
+            seconds=plain["seconds"],
+        )
 
     def __str__(self) -> str:
         """Return the table as text of 120 columns."""

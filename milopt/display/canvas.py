@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, picture_options
+from milopt.picture_style import COOL, FAINT_INK, SMALL_FONT_SIZE, WARM, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,7 @@ def write_note_below(axes: Axes, text: str, distance: float = 38) -> None:
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=SMALL_FONT_SIZE,
-        color="0.4",
+        color=FAINT_INK,
         va="top",
     )
 

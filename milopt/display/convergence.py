@@ -17,7 +17,7 @@ from milopt.display.residuals import draw_residuals
 from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
-from milopt.picture_style import COLOURS, WARM, draws
+from milopt.picture_style import COLOURS, FAINT_INK, WARM, draws
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
@@ -230,9 +230,9 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     set_title(axes, f"{ended} after {steps.size} step{'' if steps.size == 1 else 's'}")
     second_axes = axes.twinx()
     second_axes.bar(steps, curve.changed, color="0.88", width=0.6)
-    second_axes.set_ylabel("witnesses changed", color="0.45")
+    second_axes.set_ylabel("witnesses changed", color=FAINT_INK)
     second_axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    second_axes.tick_params(axis="y", colors="0.45")
+    second_axes.tick_params(axis="y", colors=FAINT_INK)
     second_axes.spines[["top"]].set_visible(False)
     # Draw the curve in front of the bars.
     axes.set_zorder(second_axes.get_zorder() + 1)

@@ -25,7 +25,7 @@ from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
-from milopt.picture_style import COOL, SMALL_FONT_SIZE, WARM, draws, picture_options
+from milopt.picture_style import COOL, FAINT_INK, SMALL_FONT_SIZE, WARM, draws, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,7 +205,7 @@ class PatternsDisplay(Display):
         if picture_options().notes:
             note = SERIES_NOTE if with_series else NEIGHBOUR_NOTE
             below = wrap_text(whole, f"{note} {NEGATIVE_COEFFICIENT_CAUTION}")
-            _write_text(whole, grid[-1, :], below, fontsize=SMALL_FONT_SIZE, color="0.4", x=0.0, ha="left")
+            _write_text(whole, grid[-1, :], below, fontsize=SMALL_FONT_SIZE, color=FAINT_INK, x=0.0, ha="left")
         subplots: list[Axes] = []
         for k in range(self.drawn_count):
             shared = subplots[0] if subplots else None

@@ -38,7 +38,8 @@ from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import FittedAttributes, FittedState
 from milopt.estimator.inputs import check_new_bags, check_training_bags, check_training_labels
 from milopt.estimator.positive_label import is_chosen_by_order, warn_about_label_order
-from milopt.estimator.report import Report, build_report, package_versions
+from milopt.estimator.report import Report
+from milopt.estimator.report_content import build_report, package_versions
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, ClassifierMixin, UnfittedError, check_random_state
 from milopt.estimator.training_set import TrainingSet, build_training_set
 from milopt.jit_time import jit_seconds, seconds_without_jit
@@ -277,7 +278,13 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         if isinstance(given.random_state, np.random.RandomState):
             given.random_state = probe.random_state  # the seed that was drawn from the generator
         self._fitted = FittedState(
-            given, probe._unfitted_copy(), training, declaring, package_versions(results), tuple(results), compiling
+            given,
+            probe._unfitted_copy(),
+            training,
+            declaring,
+            package_versions(result.solver for result in results),
+            tuple(results),
+            compiling,
         )
         return self
 

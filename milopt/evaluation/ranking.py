@@ -116,6 +116,36 @@ class Ranking:
             "p_values": as_plain(self.p_values.tolist()),
         }
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Ranking:
+        """Return the ranking for JSON data of `as_dict`.
+
+        Parameters
+        ----------
+        plain : mapping
+            JSON data. Other keys are ignored.
+
+        Returns
+        -------
+        Ranking
+            The ranking.
+        """
+        models = plain["models"]
+        return cls(
+            data=tuple(plain["data"]),
+            models=tuple(model["model"] for model in models),
+            measure=plain["measure"],
+            values=np.array([model["values"] for model in models], dtype=np.float64).T,
+            ranks=np.array([model["mean_rank"] for model in models], dtype=np.float64),
+            friedman=plain["friedman"]["statistic"],
+            p_value=plain["friedman"]["p_value"],
+            alpha=plain["alpha"],
+            control=plain["control"],
+            # NaN, which JSON does not have, is null there.
+            p_values=np.array(plain["p_values"], dtype=np.float64),
+            critical_difference=plain["critical_difference"],
+        )
+
     def table(self) -> Table:
         """Return the values and mean ranks as a table, one row per model.
 

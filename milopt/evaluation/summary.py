@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from statistics import fmean, stdev
+from typing import Any
 
 from milopt.evaluation.record import Failure, Label, Plain, Record, as_plain
 from milopt.html import notes, view
@@ -115,6 +116,15 @@ class EvaluationReport:
         assert isinstance(plain, dict)
         del plain["store"]
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> EvaluationReport:
+        """Return the report for JSON data of `as_dict`."""
+        values = {field.name: plain[field.name] for field in fields(cls) if field.name != "store"}
+        values["table"] = [ModelSummary(**{**row, "solvers": tuple(row["solvers"])}) for row in plain["table"]]
+        values["records"] = tuple(map(Record.from_dict, plain["records"]))
+        values["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
+        return cls(**values, store="")
 
     def _positive_class_text(self) -> str:
         """Return the positive class as text after a comma, for each model if they differ; empty if there is none."""

@@ -53,7 +53,7 @@ Negative multipliers of inequalities count as 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,6 +133,14 @@ class Certificate:
     are no larger than those of the point, and if relaxing a violated row changes the optimum at the rate of its
     multiplier.
     """
+
+    @classmethod
+    def from_residuals(cls, residuals: Mapping[str, float | None]) -> Certificate:
+        """Return a certificate of which only the residuals are known; None stands for a number that is not finite."""
+        primal, dual, gap = (
+            math.inf if value is None else float(value) for value in map(residuals.get, ("primal", "dual", "gap"))
+        )
+        return cls(primal, dual, gap, violation=math.nan, bound=math.nan)
 
     @property
     def worst(self) -> float:

@@ -12,10 +12,10 @@ over the constants +-c is c |sum_i s_i|, which has the mean and the increments o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from math import floor, inf, log, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -108,6 +108,13 @@ class GeneralisationBounds:
         """Return the bounds as JSON data, with None for infinity."""
         plain = {name: None if value in (inf, -inf) else value for name, value in asdict(self).items()}
         return plain | {"notes": list(self.notes), "clipped": self.clipped}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the bounds for JSON data of `as_dict`."""
+        values = {field.name: plain[field.name] for field in fields(cls)}
+        infinite = {name: inf for name in ("B_fixed", "B_unif", "B_best") if values[name] is None}
+        return cls(**(values | infinite | {"notes": tuple(plain["notes"])}))
 
     def line(self) -> str:
         """Return one line with the smallest bound and its margin."""

@@ -1,0 +1,1 @@
+"""Reports: one self-contained HTML page of fits, comparisons, evaluations and rankings."""
