@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE
-from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
+from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective
 from milopt.compilation.expansion import AtomEntries
 from milopt.compilation.lowering import Lowering, block_without_epigraphs
 from milopt.compilation.minorant import Minorant, slope_matrix
@@ -68,12 +68,20 @@ class MinorantLowering(Lowering):
         self._weights = np.ones(1)
         """Absolute multipliers of the rows to which `_slope_rows` adds an atom; (1,) for the objective."""
 
-    def form(self) -> EvaluationForm:
-        """Return the evaluation form of the relaxation, with at most one row per declared row and no auxiliary rows."""
-        objective = self.objective()
+    def form(self, has_objective: bool = True) -> EvaluationForm:
+        """Return the evaluation form of the relaxation, with at most one row per declared row and no auxiliary rows.
+
+        Without an objective, its atoms do not count in `sizes` either.
+        """
+        objective = self.objective() if has_objective else self._zero_objective()
         return self.assemble_without_auxiliary_rows(
             objective, [self.block(name, c) for name, c in self.program.constraints.items()]
         )
+
+    def _zero_objective(self) -> Objective:
+        """Return the objective 0."""
+        points = tuple(np.zeros(n) for n in self.affine.point_counts)
+        return Objective(np.zeros(self.affine.width), points, (0.0,) * len(points), (), 0.0)
 
     def block(self, name: str, constraint: Constraint) -> LoweredBlock:
         """Return the rows of one declared block, with minorants in place of atoms."""

@@ -80,9 +80,13 @@ def find_contradiction(
 def _relax(
     lowering: Lowering, duals: dict[str, Vector], minorants: Minorants
 ) -> tuple[EvaluationForm, Vector, TermSizes]:
-    """Return (relaxation with these minorants, multipliers of its rows, sizes of the terms of its gradient)."""
+    """Return (relaxation with these minorants, multipliers of its rows, sizes of the terms of its gradient).
+
+    The relaxation has no objective. The slopes of atoms in the objective are arbitrary here, and if they were large,
+    they would hide a sum that is not 0.
+    """
     relaxed_lowering = MinorantLowering(lowering, minorants, duals, [0.0] * len(lowering.affine.free_functions))
-    relaxed = relaxed_lowering.form()
+    relaxed = relaxed_lowering.form(has_objective=False)
     return relaxed, row_multipliers(relaxed, duals), relaxed_lowering.sizes
 
 

@@ -67,6 +67,12 @@ def test_a_sample_of_broken_epigraphs_is_not_certified(mutation: str) -> None:
     assert counts["wrong"], counts
 
 
+@pytest.mark.parametrize("name", ["log", "inv_pos"])
+def test_steep_slopes_of_an_objective_do_not_prove_that_rows_are_infeasible(name: str) -> None:
+    """The multipliers are those of rows without an objective, where the slopes of exp(phi_0 / 4) exceed 1e25."""
+    assert mutant_verdict(name, "inside another", 0, "extra rows |e| <= 0.5", "clarabel") in ("harmless", "wrong")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("mutation", MUTATIONS)
