@@ -57,6 +57,12 @@ class CvxpyBackend:
     """Names of the supported cones, besides linear rows, for programs with integer variables."""
     retry_settings: Mapping[str, object] = field(default_factory=dict)
     """Settings of a second run after the status "optimal_inaccurate"; empty if there is no second run."""
+    exponential_retry_factor: float | None = None
+    """Further factor of the tolerance settings in a second run after a point that is far from feasible.
+
+    A point that is close to an exponential cone in distance may violate  exp(x) <= t  by exp(x) times as much. None if
+    there is no second run.
+    """
 
     def settings(self, form: StandardForm, options: Options, time_limit: float | None) -> dict[str, object]:
         """Return the keywords for `problem.solve`. The user's `extra` overrides all other settings."""
@@ -116,6 +122,7 @@ BACKENDS: dict[str, CvxpyBackend] = {
         cones=SOC_AND_EXP,
         # SCS's scale determines how fast it converges, and the scale that it adapts itself is sometimes poor.
         retry_settings={"adaptive_scale": False, "scale": 1.0},
+        exponential_retry_factor=0.03,
     ),
     "OSQP": CvxpyBackend(
         QP,

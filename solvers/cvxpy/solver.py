@@ -23,6 +23,7 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import centred_exponentials, idle_rows
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
+from milopt.cones import EXPONENTIAL
 from milopt.solvers.cvxpy.backends import BACKENDS, CvxpyBackend
 from milopt.solvers.family import BackendEngine, BackendSolver, option_error
 from milopt.solving.capture import capture_output
@@ -131,32 +132,53 @@ class CvxpyEngine(BackendEngine):
     def solve_form(self, form: StandardForm, time_limit: float | None) -> Answer:
         """Build and solve one cvxpy problem.
 
-        If the status is "optimal_inaccurate", the backend has `retry_settings` and there is time left, the program is
-        solved again with these settings and with its exponential cones centred at the first point. The second answer is
-        used only if its status is optimal.
+        If there is time left, and the backend has settings for it, the program is solved again: after the status
+        "optimal_inaccurate" with `retry_settings` and with its exponential cones centred at the first point, and after
+        a point that violates exponential cones with a smaller tolerance. The second answer is used only if its status
+        is optimal.
         """
         backend, start = self._solver.backend, monotonic()
         import_module("cvxpy")  # the import takes seconds, which are subtracted from the time limit
         seconds_left = None if time_limit is None else max(time_limit - (monotonic() - start), MIN_TIME_LIMIT_SECONDS)
         answer = self._solve_once(form, backend.settings(form, self.options, seconds_left), seconds_left)
         seconds_left = None if time_limit is None else time_limit - (monotonic() - start)
-        if (
-            not backend.retry_settings
-            or answer.raw_status != "optimal_inaccurate"
-            or (seconds_left is not None and seconds_left <= 0.0)
-        ):
+        if seconds_left is not None and seconds_left <= 0.0:
             return answer
-        settings = (
-            backend.settings(form, self.options, seconds_left)
-            | dict(backend.retry_settings)
-            | backend.user_settings(self.options)
-        )
-        c = 0.0 if answer.x is None else centred_exponentials.choose_shift(form, answer.x)
-        retry = self._solve_once(centred_exponentials.apply(form, c), settings, seconds_left)
-        retry = centred_exponentials.invert(form, retry, c)
+        if backend.retry_settings and answer.raw_status == "optimal_inaccurate":
+            settings = (
+                backend.settings(form, self.options, seconds_left)
+                | dict(backend.retry_settings)
+                | backend.user_settings(self.options)
+            )
+            c = 0.0 if answer.x is None else centred_exponentials.choose_shift(form, answer.x)
+            retry = self._solve_once(centred_exponentials.apply(form, c), settings, seconds_left)
+            retry = centred_exponentials.invert(form, retry, c)
+        elif backend.exponential_retry_factor is not None and self._violates_exponentials(form, answer):
+            smaller = replace(self.options, tolerance=backend.exponential_retry_factor * self.options.tolerance)
+            retry = self._solve_once(form, backend.settings(form, smaller, seconds_left), seconds_left)
+        else:
+            return answer
         total = answer.iterations + retry.iterations
         better = retry if retry.termination is Termination.OPTIMAL else answer
         return replace(better, iterations=total, log=answer.log + retry.log)
+
+    def _violates_exponentials(self, form: StandardForm, answer: Answer) -> bool:
+        """Return True if an optimal point violates the rows  y exp(x/y) <= z  of a block by more than the tolerance.
+
+        The violations of a block are added up, since their sum often occurs in another row.
+        """
+        if answer.termination is not Termination.OPTIMAL or answer.x is None:
+            return False
+        for block in form.rows:
+            if block.cone is EXPONENTIAL:
+                values = form.F[block.start : block.stop] @ answer.x + form.g[block.start : block.stop]
+                x, y, z = values.reshape(-1, 3).T
+                inner = y > 0.0
+                with np.errstate(over="ignore"):
+                    excess = y[inner] * np.exp(x[inner] / y[inner]) - z[inner]
+                if np.maximum(excess, 0.0).sum() > self.options.tolerance * (1.0 + np.abs(z).max(initial=0.0)):
+                    return True
+        return False
 
     def _solve_once(self, form: StandardForm, settings: Mapping[str, object], time_limit: float | None) -> Answer:
         """Build and solve one cvxpy problem without idle rows, with these settings; return the answer for `form`.
