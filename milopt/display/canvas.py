@@ -13,10 +13,13 @@ from milopt.picture_style import COOL, FAINT_INK, SMALL_FONT_SIZE, WARM, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.colors import Colormap
 
 GREY = "0.55"
 """Colour of what is drawn behind the subject of a picture."""
+WIDE_RANGE = 2e3
+"""Ratio of the ends of a logarithmic axis above which only powers of 10 are labelled."""
 
 
 def use_or_create_axes(ax: Axes | None, width: float, height: float) -> Axes:
@@ -33,6 +36,18 @@ def set_title(axes: Axes, text: str) -> None:
     """Write the title of a display, unless the style leaves titles out."""
     if picture_options().titles:
         axes.set_title(text)
+
+
+def label_logarithmic_axis(axis: Axis) -> None:
+    """Write plain numbers on a logarithmic axis: 1, 2 and 5 times powers of 10, or powers of 10 over a wide range."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    is_wide = high / low > WIDE_RANGE
+    axis.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0), numticks=12))
+    if not is_wide:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def diverging_colour_map() -> Colormap:

@@ -173,7 +173,7 @@ class InstanceHeatMapDisplay(Display):
         axes.set_xticks([])
         axes.set_yticks([])
         text = f"instance score, for {self.positive_label}"
-        self.colorbar_ = axes.figure.colorbar(self.cells_, ax=axes, label=text, pad=0.02, shrink=min(1.0, 1.1 * ratio))
+        self.colorbar_ = axes.figure.colorbar(self.cells_, cax=axes.inset_axes((1.03, 0.0, 0.04, 1.0)), label=text)
         self.colorbar_.outline.set_visible(False)
         set_title(axes, f"{self.scores.size} instances, {int((self.scores > 0).sum())} with a positive score")
         write_note_below(axes, f"Frame: the witness, instance {witness}.", 6)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
+from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
 from milopt.picture_style import COLOURS, LINE_STYLES, draws
@@ -160,6 +160,7 @@ class PerformanceProfileDisplay(Display):
             axes.step(places, shares, where="post", label=name, **style)
         axes.set_xscale("log")
         axes.set_xlim(1.0, right)
+        label_logarithmic_axis(axes.xaxis)
         axes.set_ylim(0.0, 1.03)
         axes.set_xlabel("factor of the best time")
         axes.set_ylabel("share of problems solved")

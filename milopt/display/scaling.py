@@ -14,7 +14,7 @@ from milopt.arrays import Floats
 from milopt.declaration.bags.bags import as_bags
 from milopt.declaration.bags.labels import as_labels
 from milopt.declaration.checks import check_integer
-from milopt.display.canvas import set_title, use_or_create_axes
+from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_create_axes
 from milopt.display.display import Display
 from milopt.errors import ParameterError
 from milopt.jit_time import jit_seconds
@@ -187,6 +187,8 @@ class ScalingDisplay(Display):
                 axes.plot(self.sizes, np.exp(intercept) * self.sizes**slope, color=colour, linewidth=1, alpha=0.7)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        label_logarithmic_axis(axes.xaxis)
+        label_logarithmic_axis(axes.yaxis)
         axes.set_xlabel(self.size_name)
         axes.set_ylabel("seconds")
         axes.grid(color="0.5", alpha=0.2, linewidth=0.5)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
+from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
 from milopt.picture_style import COLOURS, draws
@@ -122,6 +122,7 @@ class SolverTimesDisplay(Display):
             filled = [colour if time.is_acceptable else "none" for time in mine]
             axes.scatter(x, y, s=26, marker=marker, facecolors=filled, edgecolors=colour, linewidths=1, label=solver)
         axes.set_xscale("log")
+        label_logarithmic_axis(axes.xaxis)
         axes.set_yticks(range(len(models)), models)
         axes.set_ylim(len(models) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
