@@ -9,12 +9,16 @@ from io import BytesIO, StringIO
 from os import PathLike
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
+from milopt.errors import MiloptError
 from milopt.files import write_atomically
 from milopt.html import Html, element
-from milopt.picture_style import INK, picture_options, styled_settings
+from milopt.picture_style import INK, MATPLOTLIB_MISSING, picture_options, styled_settings
+
+try:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+except ImportError as missing:
+    raise MiloptError(MATPLOTLIB_MISSING) from missing
 
 NOTEBOOK_DPI = 144
 """Dots per inch of pictures in a notebook."""

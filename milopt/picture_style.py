@@ -33,6 +33,9 @@ SMALL_FONT_SIZE = 7
 SAVED_DPI = 200
 """Dots per inch of images that are saved without a stated resolution."""
 
+MATPLOTLIB_MISSING = "Plots need matplotlib; run: pip install 'milopt[plot]'"
+"""Message if matplotlib is not installed."""
+
 SETTINGS: dict[str, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
@@ -139,7 +142,7 @@ def styled_settings() -> Iterator[None]:
         import matplotlib as mpl
         from cycler import cycler
     except ImportError as missing:
-        raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
+        raise MiloptError(MATPLOTLIB_MISSING) from missing
     cycle = cycler(color=COLOURS)
     with mpl.rc_context({**SETTINGS, "axes.prop_cycle": cycle, **picture_options().settings}):
         yield

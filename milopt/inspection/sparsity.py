@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.picture_style import draws, styled_settings
+from milopt.picture_style import MATPLOTLIB_MISSING, draws, styled_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def check_image_file(path: str | PathLike[str]) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise MiloptError("Plots need matplotlib; run: pip install 'milopt[plot]'") from missing
+        raise MiloptError(MATPLOTLIB_MISSING) from missing
     # The format PGF is excluded, because it needs a LaTeX installation.
     known = sorted(Figure().canvas.get_supported_filetypes().keys() - {"pgf"})
     if Path(path).suffix.lower().removeprefix(".") not in known:

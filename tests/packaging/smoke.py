@@ -159,6 +159,8 @@ def check_command_line() -> None:
             json.loads(run("fit", "toy.csv", "--model", "mi-svm", "--solver", solver, "--json", where=scratch))
         run("fit", "toy.csv", "--model", "mi-svm", "--save", "saved", "--plot", "steps.png", where=scratch)
         run("predict", "saved", "toy.csv", where=scratch)
+        Path(scratch, "fit.json").write_text(run("fit", "toy.csv", "--model", "miles", "--json", where=scratch))
+        run("report", "fit.json", "--output", "report.html", where=scratch)
         run("inspect", "toy.csv", "--model", "miles", where=scratch)
         compared = run("compare", "toy.csv", "--models", "miles,set-kernel-svm", "--folds", "2", where=scratch)
         assert "solvers agree" in compared, compared

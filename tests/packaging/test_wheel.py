@@ -30,7 +30,7 @@ def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-DATA_FILES = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json")
+DATA_FILES = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json", "milopt/reporting/report.*")
 
 
 @pytest.fixture(scope="module")

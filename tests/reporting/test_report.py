@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from milopt.estimator.report import Report
 from milopt.evaluation.ranking import Ranking
 from milopt.evaluation.summary import EvaluationReport
 from milopt.html import VOID_ELEMENTS
+from milopt.outcome.certificate import Certificate
 from milopt.reporting.documents import as_document
 from milopt.reporting.page import make_page
 from tests.evaluation.test_ranking import evaluations_as_json
@@ -204,6 +206,32 @@ def test_margins_of_many_bags_are_thinned_out() -> None:
     margins = report.report().as_dict()["programs"][0]["margins"]
     assert len(margins) == 1000
     assert margins == sorted(margins)
+
+
+def test_points_without_a_certificate_are_marked(files) -> None:
+    fit = json.loads(files["fit"].read_text())
+    for part in (fit, fit["programs"][0]):
+        part["point"] = "feasible"
+        part["certificate"] = {"primal": 1e-9, "dual": None, "gap": 0.5}
+    page = Page(make_page([as_document(fit, "fit.json")]))
+    assert "not all certified" in page.text
+    assert "primal 1.0e-09, dual ?, gap 5.0e-01" in page.text
+    comparison = json.loads(files["compare"].read_text())
+    comparison["cells"][0] |= {"point": "feasible", "status": "stalled"}
+    page = Page(make_page([as_document(comparison, "compare.json")]))
+    assert "not all certified" in page.text
+    assert "Hollow: without a certificate." in page.text
+    # A residual that was not a finite number is null in JSON, and never small.
+    assert not Certificate.from_residuals({"primal": 0.0, "dual": None, "gap": 0.0}).holds(1e-6)
+
+
+def test_without_matplotlib_the_remedy_is_stated(files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in ("milopt.picture", "milopt.reporting.pictures", "milopt.reporting.sections", "milopt.reporting.page"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    outcome = CliRunner().invoke(app, ["report", str(files["fit"]), "--output", str(tmp_path / "report.html")])
+    assert outcome.exit_code == 2
+    assert outcome.stderr == "Error: Plots need matplotlib; run: pip install 'milopt[plot]'\n"
 
 
 @pytest.mark.parametrize(
