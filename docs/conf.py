@@ -97,4 +97,6 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "reset_modules": (),
     "image_scrapers": ("matplotlib",),
+    # A display shows its picture as HTML, too, which would be a second copy of the picture.
+    "capture_repr": (),
 }

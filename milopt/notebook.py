@@ -15,9 +15,8 @@ MIN_SECONDS_BETWEEN_UPDATES = 0.2
 
 def is_notebook() -> bool:
     """Return True if the program runs in a cell of a Jupyter notebook; IPython is not imported for that."""
-    module = sys.modules.get("IPython")
-    shell = None if module is None else module.get_ipython()
-    return hasattr(shell, "kernel")
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_shell is not None and hasattr(get_shell(), "kernel")
 
 
 def is_watched(stream: TextIO) -> bool:
