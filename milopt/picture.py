@@ -39,9 +39,10 @@ class StyledFigure(Figure):
         with styled_settings():
             super().savefig(fname, **options)
 
-    def _repr_png_(self) -> bytes:
-        """Return the picture that a notebook displays."""
-        return _as_png(self)
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return the picture that a notebook displays, and its width and height there."""
+        width, height = (round(inches * CSS_PIXELS_PER_INCH) for inches in self.get_size_inches())
+        return _as_png(self), {"width": width, "height": height}
 
 
 def create_figure(width: float, height: float, *, in_pyplot: bool) -> StyledFigure:

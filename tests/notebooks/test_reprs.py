@@ -163,6 +163,12 @@ def test_bags_of_windows_are_not_cut_for_their_table() -> None:
     assert "_instances" not in vars(bags)
 
 
+def test_a_sparsity_plot_is_a_picture_of_its_own_size(given) -> None:
+    data, size = given["Program"].spy()._repr_png_()
+    assert data.startswith(b"\x89PNG")
+    assert size["width"] == 7 * 96
+
+
 def test_a_display_that_was_not_drawn_has_no_picture() -> None:
     display = MarginsDisplay((Margins("a", np.arange(4.0)),))
     assert display._repr_html_() is None
