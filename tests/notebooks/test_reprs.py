@@ -228,7 +228,7 @@ def test_comparisons_and_evaluations_show_their_progress_in_a_notebook(lines: li
     milopt.compare((data.bags, data.labels), ["set-kernel-svm"], ["clarabel", "libsvm"], folds=2, n_jobs=1)
     assert any("2 of 2 cells" in line for line in lines)
     milopt.evaluate((data.bags, data.labels), "ls-svm", "2-fold", grid={})
-    assert any("2 of 2 tasks" in line for line in lines)
+    assert any(line.startswith("evaluating on bags: 2 of 2 ") for line in lines)
 
 
 def test_the_notice_of_a_compilation_appears_in_a_notebook(lines: list[str], capsys) -> None:
