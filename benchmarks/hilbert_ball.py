@@ -123,7 +123,7 @@ def results() -> Iterator[tuple[object, ...]]:
             row += [theirs, theirs / ours, largest_difference(other_columns, columns)]
         last = recorded.asked[others]
         (weights,) = (y * d for d in last.values())
-        step = native.run_ccp(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
+        step = native.run_convex_concave(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
         assert step is not None
         slow = partial(by_cvxpy, native, bags, weights, bags.offsets[:-1][weights > 0])
         theirs = 1e3 * median(slow, runs=2, warm=0)

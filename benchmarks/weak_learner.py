@@ -32,8 +32,8 @@ from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solvers.native.l1_ball.descent import descend
 from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
+from milopt.solvers.native.l1_ball.native_matrix_game import empty_matrix_game
 from milopt.solvers.native.l1_ball.similarities import Similarities, compute_similarities
-from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Pricing, PricingResult
 
@@ -140,7 +140,7 @@ def measure(name: str) -> list[object]:
         z = int(np.argmax((learner.y * d) @ similar.largest))
         c = similar.K[:, similar.witness[:, z]] @ np.where(learner.y > 0, d, 0.0)
         largest = float(np.abs(similar.K).max())
-        ended = descend(empty_game(len(d), CENTROIDS, largest), similar, learner.y * d, z, 1, 0)
+        ended = descend(empty_matrix_game(len(d), CENTROIDS, largest), similar, learner.y * d, z, 1, 0)
         seconds, plain = time_call(learner.step_by_cvxpy, d, c, similar)
         cvxpy.append(seconds)
         differences.append(max(abs(ended.upper - plain), abs(ended.upper - learner.step_by_highs(d, c))))

@@ -58,7 +58,7 @@ STATUS_MAP = {
 """Terminations by ECOS's exit flags; any other flag is an error."""
 INTERRUPTED_FLAG = -4
 """Exit flag after Ctrl-C."""
-EXPONENTIAL_ORDER = [0, 2, 1]
+EXPONENTIAL_CONE_ENTRY_ORDER = [0, 2, 1]
 """ECOS's order (x, z, y) of the rows (x, y, z) of an exponential cone, as indices."""
 FLAGS_WITH_POINT = frozenset({0, 10, -1, -2, -3, -4})
 """Exit flags whose x is a point rather than a ray."""
@@ -152,7 +152,7 @@ class EcosEngine(Engine):
         if form.P.is_zero:
             return self._solve_linear(form)
         answer = self._solve_quadratic(form, unit, deadline)
-        if answer.termination is not Termination.STALLED or self._interrupted or _ends_within(deadline):
+        if answer.termination is not Termination.STALLED or self._interrupted or _is_deadline_within(deadline):
             return answer
         recession = RecessionProgram(form)
         if recession.verify_ray(self._solve_linear(recession.form).x) is None:
@@ -178,7 +178,7 @@ class EcosEngine(Engine):
             accurate = bool(np.all(error <= target))
             if best.x is None or accurate or best.termination is Termination.LIMIT or self._interrupted:
                 break
-            if _ends_within(deadline, time.perf_counter() - start):
+            if _is_deadline_within(deadline, time.perf_counter() - start):
                 break  # another solve takes about as long and would exceed the deadline
             start, scale = time.perf_counter(), ZOOM_FACTOR**zoom
             zoomed = recentring.apply(form, best.x, scale)
@@ -233,7 +233,7 @@ def _equality_and_conic_rows(form: StandardForm) -> tuple[Index, Index]:
 
     A has the rows in the zero cone; G has those in the non-negative, second-order and exponential cones, in this order.
     """
-    exponential = form.rows_in(EXPONENTIAL).reshape(-1, 3)[:, EXPONENTIAL_ORDER].ravel()
+    exponential = form.rows_in(EXPONENTIAL).reshape(-1, 3)[:, EXPONENTIAL_CONE_ENTRY_ORDER].ravel()
     conic = [form.rows_in(NONNEGATIVE), form.rows_in(SECOND_ORDER), exponential]
     return form.rows_in(ZERO), np.concatenate(conic)
 
@@ -253,7 +253,7 @@ def _to_cone_program(form: StandardForm, equalities: Index, conic: Index) -> Con
     )
 
 
-def _ends_within(deadline: float | None, seconds: float = 0.0) -> bool:
+def _is_deadline_within(deadline: float | None, seconds: float = 0.0) -> bool:
     """Return True if there is a deadline and fewer than `seconds` seconds are left until the deadline."""
     return deadline is not None and deadline - time.perf_counter() < seconds
 

@@ -1,6 +1,6 @@
 """Pricing of weak learners over the 1-norm ball by HiGHS.
 
-The convex-concave procedure is that of `native/l1_ball/descent`, but each convex step is solved by a `HighsGame`.
+The convex-concave procedure is that of `native/l1_ball/descent`, but each convex step is solved by a `HighsMatrixGame`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.norm1 import Norm1
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.semi_infinite import Oracle
-from milopt.solvers.highs.l1_ball_game import HighsGame
-from milopt.solvers.native.edge_program import recognise_edge_program
+from milopt.solvers.highs.l1_ball_game import HighsMatrixGame
 from milopt.solvers.native.l1_ball.descent import Descent
 from milopt.solvers.native.l1_ball.game import CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import L1BallPricing
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities, get_shared_similarities
+from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
 
 
 def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
     """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
-    program = recognise_edge_program(oracle, bags, Norm1)
+    program = recognise_weak_learning_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
     shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
@@ -43,7 +43,7 @@ class HighsDescentSolver:
 
     def restart(self) -> None:
         """Discard the HiGHS model, with all its generated rows and columns."""
-        self._game = HighsGame(self._similarities, self._options)
+        self._game = HighsMatrixGame(self._similarities, self._options)
 
     def descend(self, weights: Vector, z: int) -> Descent:
         """Run the convex-concave procedure of `native/l1_ball/descent` from one signed atom.

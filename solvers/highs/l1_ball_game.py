@@ -32,9 +32,9 @@ from milopt.solving.options import Options
 GAP_TOLERANCE = 1e-8
 """Difference of the bounds, relative to the largest |w_z|, at which the search stops.
 
-If nothing can be added or MAX_ROUNDS is reached, 100 times this difference is accepted.
+If nothing can be added or MAX_GENERATION_ROUNDS is reached, 100 times this difference is accepted.
 """
-MAX_ROUNDS = 500
+MAX_GENERATION_ROUNDS = 500
 """Maximum number of solves with generation of rows and columns."""
 MAX_ATOMS_PER_ROUND = 4
 """Maximum number of atoms that are added after one solve."""
@@ -44,7 +44,7 @@ MIN_IDLE_FRACTION = 0.25
 """Fraction of unused rows and columns above which they are removed; removing a few costs more than it saves."""
 
 
-class HighsGame:
+class HighsMatrixGame:
     """Linear program of the convex step (see the module docstring), with the rows and columns generated so far."""
 
     def __init__(self, similarities: Similarities, options: Options) -> None:
@@ -88,12 +88,12 @@ class HighsGame:
     def start_descent(self, d: Vector, z: int) -> None:
         """Prepare the convex steps of a descent with the weights d that starts at the signed atom z.
 
-        Idle rows and columns are removed (see `_remove_idle`). Each bag with d_i > 0 that has no row gets one, and a
-        column is added for the signed atom if it has none. z stands for e_z if z < k, and for -e_(z - k) otherwise,
-        where k is the number of atoms.
+        Idle rows and columns are removed (see `_remove_idle_rows_and_columns`). Each bag with d_i > 0 that has no row
+        gets one, and a column is added for the signed atom if it has none. z stands for e_z if z < k, and for -e_(z -
+        k) otherwise, where k is the number of atoms.
         """
         self._d = d
-        self._remove_idle()
+        self._remove_idle_rows_and_columns()
         has_row = np.zeros(self._m, dtype=bool)
         has_row[self._bag_of[self._instances]] = True
         self._add_rows(self._similarities.witness[(d > 0.0) & ~has_row, z])
@@ -122,7 +122,7 @@ class HighsGame:
         self._set_costs(scale * d, scale * c)
         upper, lower, best, method = 0.0, -np.inf, np.zeros(self._k), PRIMAL_SIMPLEX
         tolerance = GAP_TOLERANCE / scale
-        for _ in range(MAX_ROUNDS):
+        for _ in range(MAX_GENERATION_ROUNDS):
             self._highs.setOptionValue("simplex_strategy", method)
             self._highs.run()
             if self._highs.getModelStatus().name != "kOptimal":
@@ -232,7 +232,7 @@ class HighsGame:
         self._atoms = np.concatenate([self._atoms, atoms])
         self._idle_atoms = np.concatenate([self._idle_atoms, np.zeros(count, dtype=np.int64)])
 
-    def _remove_idle(self) -> None:
+    def _remove_idle_rows_and_columns(self) -> None:
         """Remove rows and columns that were unused in more than `MAX_IDLE_GAMES` consecutive convex steps.
 
         The basis of the remaining rows and columns is kept. Nothing is removed if the unused rows and columns are at

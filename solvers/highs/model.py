@@ -24,7 +24,7 @@ from milopt.solving.options import Options
 
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """Values of HiGHS's option `simplex_strategy`."""
-SECONDS_WITHOUT_POLLING = 0.5
+MAX_SECONDS_WITHOUT_POLLING = 0.5
 """Seconds for which a warm-started simplex method runs without polling for Ctrl-C."""
 MAX_COEFFICIENT_EDITS = 2000
 """Maximum number of coefficients that are changed one by one. For more, the whole model is built again."""
@@ -301,18 +301,18 @@ class HighsModel:
     def _run_warm(self, time_limit: float | None) -> None:
         """Run the simplex method from the last basis, at first without polling for Ctrl-C.
 
-        Most warm-started runs end within `SECONDS_WITHOUT_POLLING`. Only longer ones poll at every iteration.
+        Most warm-started runs end within `MAX_SECONDS_WITHOUT_POLLING`. Only longer ones poll at every iteration.
         """
         highs = self._highs
         if "simplex_strategy" not in self.options.extra:
             self._set_if_changed("simplex_strategy", PRIMAL_SIMPLEX if self._is_primal_feasible else DUAL_SIMPLEX)
-        has_polling_phase = time_limit is None or time_limit > SECONDS_WITHOUT_POLLING
-        self._set_time_limit(SECONDS_WITHOUT_POLLING if has_polling_phase else time_limit)
+        has_polling_phase = time_limit is None or time_limit > MAX_SECONDS_WITHOUT_POLLING
+        self._set_time_limit(MAX_SECONDS_WITHOUT_POLLING if has_polling_phase else time_limit)
         with call_on_interrupt(self._request_stop):
             self._run()
             if not has_polling_phase or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return
-            self._set_time_limit(None if time_limit is None else time_limit - SECONDS_WITHOUT_POLLING)
+            self._set_time_limit(None if time_limit is None else time_limit - MAX_SECONDS_WITHOUT_POLLING)
             self._set_interrupt_polling(True)
             self._run()
 

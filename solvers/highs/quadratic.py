@@ -27,7 +27,7 @@ HIPO_SOLVER_NAME = "hipo"
 """Name of HiGHS's interior-point method."""
 MAX_PROXIMAL_STEPS = 3
 """Maximum number of proximal steps after a regularised optimum."""
-UNCONFIRMED_SUFFIX = ", unconfirmed"
+UNCONFIRMED_STATUS_SUFFIX = ", unconfirmed"
 """Suffix of a status that neither the KKT conditions nor a direction of descent confirms."""
 
 
@@ -60,7 +60,7 @@ def solve_quadratic(model: HighsModel, deadline: float | None) -> HighsRun:
             if _is_unbounded(model, seconds_left(deadline)):
                 best = HighsRun("kUnbounded")
                 break
-            run = replace(run, status=f"{run.status}{UNCONFIRMED_SUFFIX}")
+            run = replace(run, status=f"{run.status}{UNCONFIRMED_STATUS_SUFFIX}")
         if best.x is None or kkt_residual(form, run) < kkt_residual(form, best):
             best = run
     model.set_option(REGULARISATION_OPTION, values[0])

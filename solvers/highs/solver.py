@@ -22,7 +22,7 @@ from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.solvers.highs.model import HighsModel, check_options
-from milopt.solvers.highs.quadratic import UNCONFIRMED_SUFFIX, solve_quadratic
+from milopt.solvers.highs.quadratic import UNCONFIRMED_STATUS_SUFFIX, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
 from milopt.solving.engine_process import EngineProcess, is_heavy
@@ -50,8 +50,8 @@ STATUS_MAP = {
     "kInterrupt": Termination.LIMIT,
     "kHighsInterrupt": Termination.LIMIT,
     "kUnknown": Termination.STALLED,
-    "kOptimal" + UNCONFIRMED_SUFFIX: Termination.STALLED,
-    "kUnbounded" + UNCONFIRMED_SUFFIX: Termination.STALLED,
+    "kOptimal" + UNCONFIRMED_STATUS_SUFFIX: Termination.STALLED,
+    "kUnbounded" + UNCONFIRMED_STATUS_SUFFIX: Termination.STALLED,
 }
 """Terminations by the names of HighsModelStatus; any other status is an error.
 

@@ -11,7 +11,7 @@ Problem classes:
   evaluation form, and kernel values between points are not computed.
 
 All other programs are rejected with a reason. Oracles of column generation are priced by separate algorithms: over the
-1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`) and over a simplex (`simplex_choice`).
+1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`) and over a simplex (`unit_simplex_program`).
 Multipliers are computed in milopt's signs.
 """
 
@@ -61,7 +61,7 @@ MIN_DENSITY, MAX_SPARSE_ENTRIES = 0.05, 100_000
 
 The fraction is not limited for matrices with at most MAX_SPARSE_ENTRIES entries, zeros included.
 """
-MAX_PRICES = 1000
+MAX_MASTER_PRICES = 1000
 """Largest number of prices of a master for which this solver is many times faster than HiGHS's sparse rows.
 
 A master is a program to which columns or rows are added; its prices are the multipliers that the oracles get.
@@ -99,12 +99,12 @@ class Native(Solver):
     recognises_patterns = True
 
     def rank(self, profile: Profile) -> float | None:
-        """Return 50 for masters with at most MAX_PRICES prices, None for other linear programs, and 40 for the rest.
+        """Return 50 for masters with at most MAX_MASTER_PRICES prices, None for other linear programs, 40 for the rest.
 
         None means that `auto` does not choose this solver. Many rows are added to a master, one after the other, and a
         dense simplex dictionary absorbs them quickly.
         """
-        if 0 < profile.prices <= MAX_PRICES:
+        if 0 < profile.prices <= MAX_MASTER_PRICES:
             return 50.0
         return None if profile.is_linear else 40.0
 
@@ -123,13 +123,13 @@ class Native(Solver):
         That is, its objective consists of squares of affine terms or of function norms (at least one) and linear terms,
         and it has no inequality, no finite bound and no integer.
         """
-        atoms = _atom_terms(program.objective)
+        atoms = _atoms_among_terms(program.objective)
         free = all(
             not variable.integer and not np.isfinite(variable.lower).any() and not np.isfinite(variable.upper).any()
             for variable in program.variables.values()
         )
-        equal = all(row.equality and not _atom_terms(row.expression) for row in program.constraints.values())
-        square = all(a.is_quadratic and (a.function is not None or not _atom_terms(a.argument)) for a in atoms)
+        equal = all(row.equality and not _atoms_among_terms(row.expression) for row in program.constraints.values())
+        square = all(a.is_quadratic and (a.function is not None or not _atoms_among_terms(a.argument)) for a in atoms)
         return bool(atoms) and free and equal and square
 
     def requires_dual(self, form: EvaluationForm) -> bool:
@@ -155,20 +155,20 @@ class Native(Solver):
 
     def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
         """Return True for weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
-        from milopt.solvers.native.edge_program import recognise_edge_program
-        from milopt.solvers.native.simplex_choice import recognise_simplex_choice
+        from milopt.solvers.native.unit_simplex_program import recognise_unit_simplex_program
+        from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
 
-        if any(recognise_edge_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
+        if any(recognise_weak_learning_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
             return True
-        return recognise_simplex_choice(oracle, bags) is not None
+        return recognise_unit_simplex_program(oracle, bags) is not None
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
         """Return the pricing algorithm for the oracle's ball or simplex, or None if no algorithm supports it."""
-        from milopt.solvers.native.simplex_choice import SimplexChoicePricing, recognise_simplex_choice
+        from milopt.solvers.native.unit_simplex_program import UnitSimplexPricing, recognise_unit_simplex_program
 
-        choice = recognise_simplex_choice(oracle, bags)
+        choice = recognise_unit_simplex_program(oracle, bags)
         if choice is not None:
-            return SimplexChoicePricing(choice)
+            return UnitSimplexPricing(choice)
         # Imported here, because these modules import numba, which takes a second.
         from milopt.solvers.native.hilbert_ball.hilbert_ball import hilbert_ball_pricing
         from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
@@ -214,7 +214,7 @@ def _has_box(form: StandardForm) -> bool:
     return form.m == 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
-def _may_be_late(form: StandardForm) -> bool:
+def _may_exceed_time_limit(form: StandardForm) -> bool:
     """Return True if one factorisation may take a second or more, which never holds for the simplex method."""
     if _needs_simplex(form):
         return False
@@ -291,7 +291,7 @@ class NativeEngine(Engine):
         reason = Native().unsupported_reason(form)
         if reason is not None:
             raise UnsupportedError(f"native cannot solve {form.name!r}: {reason}.")
-        if time_limit is not None and _may_be_late(form) and self._process.can_run():
+        if time_limit is not None and _may_exceed_time_limit(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         if _needs_simplex(form):
             # Imported here, because numba takes a second to load.
@@ -360,6 +360,6 @@ class NativeEngine(Engine):
         )
 
 
-def _atom_terms(expression: Expression) -> list[Atom]:
+def _atoms_among_terms(expression: Expression) -> list[Atom]:
     """Return the atoms among the terms of an expression."""
     return [leaf for leaf, _ in expression.terms if isinstance(leaf, Atom)]

@@ -227,14 +227,14 @@ def test_time_limit_returns_a_point_and_the_solve_can_be_resumed(monkeypatch: py
 
 
 def test_interrupt_is_reported_and_the_basis_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    simplex, advance = _covering_program(40, 60), driver.advance
+    simplex, make_simplex_steps = _covering_program(40, 60), driver.make_simplex_steps
 
     def advance_with_interrupt(t, max_steps):
         signal.raise_signal(signal.SIGINT)
-        return advance(t, 1)
+        return make_simplex_steps(t, 1)
 
     with monkeypatch.context() as patch:
-        patch.setattr(driver, "advance", advance_with_interrupt)
+        patch.setattr(driver, "make_simplex_steps", advance_with_interrupt)
         stopped = simplex.solve()
     assert stopped.termination is Termination.LIMIT
     assert stopped.interrupted
@@ -266,8 +266,8 @@ def test_rows_and_columns_of_a_game_are_appended_to_the_dictionary() -> None:
             append_row(t, np.array(row), 0.0, 0.0, INF)
         if column is not None:
             append_column(t, np.array(column), 0.0, 0.0, INF)
-        driver.reset_counts(t)
-        assert driver.advance(t, 100)[0] == driver.OPTIMAL
+        driver.reset_solve_counters(t)
+        assert driver.make_simplex_steps(t, 100)[0] == driver.OPTIMAL
         values.append(primal_values(t)[0])
     assert values == pytest.approx([0.0, 0.0, 1 / 3])
     assert row_multipliers(t)[1:].sum() == pytest.approx(1.0)

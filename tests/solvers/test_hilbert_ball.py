@@ -181,7 +181,7 @@ def test_steps_never_decrease_the_edge(case):
     bags, y, d, kernel, dictionary = case
     pricing, _ = native_pricing(bags, y, kernel=kernel, dictionary=dictionary)
     weights = y * d
-    run = pricing.run_ccp(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
+    run = pricing.run_convex_concave(weights, bags.offsets[:-1][weights > 0], Clock(None), set())
     assert (np.diff(run.trace) >= -1e-9).all()
     assert len(run.trace) <= 20
 
@@ -311,7 +311,7 @@ def test_many_instances_start_from_the_declared_starts(golden_bags, monkeypatch)
         calls.append(prices)
         return [K(bags.instances, bags.instances[[1]])[:, 0]]
 
-    monkeypatch.setattr(hilbert_ball, "MAX_ALL_PATTERNS", 3)
+    monkeypatch.setattr(hilbert_ball, "MAX_EXHAUSTIVE_PATTERNS", 3)
     _, price = native_pricing(bags, y, starts=starts)
     assert price(UNIFORM).columns[0].value == pytest.approx(0.48866, abs=1e-5)
     assert len(calls) == 1

@@ -14,10 +14,10 @@ from milopt.compilation.status import Termination
 from milopt.solvers.native.closed_form.closed_form import ClosedForm
 from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, recognise_kernel_pattern
 from milopt.solvers.native.closed_form.kernel_systems import (
-    DominantSystem,
+    DiagonallyDominantSystem,
     IndefiniteSystem,
     choose_system,
-    is_dominant,
+    is_diagonally_dominant,
 )
 
 
@@ -73,8 +73,8 @@ def test_kernel_closed_form_agrees_with_the_dense_one(seed, sizes, d_points, d_b
 @pytest.mark.parametrize("d_bag", [0.001, 0.1, 50.0])
 def test_conjugate_gradients_and_ldl_agree(d_bag):
     P, F = kernel_quadratic(np.random.default_rng(0), [12] * 8, -40.0, d_bag)
-    assert is_dominant(recognise_kernel_pattern(P, F))
-    check_agrees_with_dense(P, F, DominantSystem)
+    assert is_diagonally_dominant(recognise_kernel_pattern(P, F))
+    check_agrees_with_dense(P, F, DiagonallyDominantSystem)
     check_agrees_with_dense(P, F, IndefiniteSystem)
 
 
@@ -84,8 +84,8 @@ def test_dominance_agrees_with_its_definition():
         P, F = kernel_quadratic(rng, [12] * 8, d_points, 0.1, t=0.7)
         B = -(0.49 * P.pieces[0].weight + d_points * np.eye(96))
         outside = np.abs(B).sum(axis=1) - np.abs(B.diagonal())
-        assert is_dominant(recognise_kernel_pattern(P, F)) == bool((B.diagonal() > outside).all())
-    assert not is_dominant(recognise_kernel_pattern(*kernel_quadratic(rng, [12] * 8, -200.0, -0.1)))
+        assert is_diagonally_dominant(recognise_kernel_pattern(P, F)) == bool((B.diagonal() > outside).all())
+    assert not is_diagonally_dominant(recognise_kernel_pattern(*kernel_quadratic(rng, [12] * 8, -200.0, -0.1)))
 
 
 def test_a_nearly_singular_border_uses_the_indefinite_system():
@@ -95,7 +95,7 @@ def test_a_nearly_singular_border_uses_the_indefinite_system():
     inverse = np.linalg.inv(P.dense)
     a, b, c = ((x @ inverse @ y.T).item() for x, y in ((bags, bags), (points, bags), (points, points)))
     factor = (-b + np.sqrt(b * b - a * c)) / a
-    assert isinstance(choose_system(recognise_kernel_pattern(P, F)), DominantSystem)
+    assert isinstance(choose_system(recognise_kernel_pattern(P, F)), DiagonallyDominantSystem)
     assert isinstance(
         choose_system(recognise_kernel_pattern(P, sp.csr_array(points + factor * bags))), IndefiniteSystem
     )

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from milopt import RBF, Bags, Linear, Program, bag_max, norm1, solve
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.schemes.oracle_program import ProgramPricing
-from milopt.solvers.native.l1_ball import l1_ball
+from milopt.solvers.native.l1_ball import l1_ball, native_matrix_game
 from milopt.solvers.native.l1_ball import similarities as l1_ball_similarities
-from milopt.solvers.native.l1_ball import small_game as l1_ball_small_game
 from milopt.solvers.native.l1_ball.descent import descend
 from milopt.solvers.native.l1_ball.game import CLOSED, FAILED
 from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
+from milopt.solvers.native.l1_ball.native_matrix_game import empty_matrix_game
 from milopt.solvers.native.l1_ball.similarities import compute_similarities
-from milopt.solvers.native.l1_ball.small_game import empty_game
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -99,7 +98,7 @@ def problems(draw):
 def test_the_convex_step_agrees_with_highs(problem, kernel):
     bags, y, d, Z = problem
     s = compute_similarities(kernel, Z, bags)
-    game = empty_game(len(bags), Z.shape[0], float(np.abs(s.K).max()))
+    game = empty_matrix_game(len(bags), Z.shape[0], float(np.abs(s.K).max()))
     z = int(np.argmax((y * d) @ s.largest))
     descent = descend(game, s, y * d, z, 1, 3)
     # If all values of a game are tiny (1e-27 for distant points), the bounds need not meet relative to them.
@@ -151,7 +150,7 @@ def test_each_descent_ends_at_the_optimum_for_its_witnesses(problem):
 def test_the_steps_of_a_descent_never_increase_the_objective(problem):
     bags, y, d, Z = problem
     s = compute_similarities(K, Z, bags)
-    game = empty_game(len(bags), Z.shape[0], 1.0)
+    game = empty_matrix_game(len(bags), Z.shape[0], 1.0)
     for z in range(len(Z)):
         trace = descend(game, s, y * d, z, 10, 3).trace
         assert trace[0] == pytest.approx(-(y * d) @ s.largest[:, z])
@@ -163,11 +162,11 @@ def test_a_reused_game_agrees_with_a_new_one():
     bags = Bags(rng.normal(size=(300, 4)), np.arange(0, 301, 6))
     y, Z = np.where(rng.random(50) < 0.5, 1.0, -1.0), rng.normal(size=(30, 4))
     s = compute_similarities(RBF(0.1), Z, bags)
-    old = empty_game(50, 30, 1.0)
+    old = empty_matrix_game(50, 30, 1.0)
     for _ in range(30):
         d = rng.dirichlet(np.ones(50)) * (rng.random(50) < 0.6)
         z = int(np.argmax((y * d) @ s.largest))
-        warm, cold = descend(old, s, y * d, z, 1, 3), descend(empty_game(50, 30, 1.0), s, y * d, z, 1, 3)
+        warm, cold = descend(old, s, y * d, z, 1, 3), descend(empty_matrix_game(50, 30, 1.0), s, y * d, z, 1, 3)
         assert warm.end == cold.end == CLOSED
         assert warm.upper == pytest.approx(cold.upper, abs=1e-10)
         assert warm.upper - warm.lower <= 1e-10
@@ -179,10 +178,10 @@ def test_a_full_game_drops_idle_selections(monkeypatch):
     y, Z = np.where(rng.random(60) < 0.3, 1.0, -1.0), rng.normal(size=(40, 4))
     s, d = compute_similarities(RBF(0.1), Z, bags), np.full(60, 1 / 60)
     z = int(np.argmax((y * d) @ s.largest))
-    large_game = empty_game(60, 40, 1.0)
+    large_game = empty_matrix_game(60, 40, 1.0)
     expected = descend(large_game, s, y * d, z, 10, 1000)
-    monkeypatch.setattr(l1_ball_small_game, "MAX_SELECTIONS", 36)
-    small_result = descend(empty_game(60, 40, 1.0), s, y * d, z, 10, 1000)
+    monkeypatch.setattr(native_matrix_game, "MAX_SELECTIONS", 36)
+    small_result = descend(empty_matrix_game(60, 40, 1.0), s, y * d, z, 10, 1000)
     assert large_game.tableau.size[0] > 37
     assert small_result.end == CLOSED
     assert small_result.trace[1] == pytest.approx(expected.trace[1], abs=1e-10)
@@ -199,7 +198,7 @@ def test_rows_that_are_not_cached_give_the_same_result(monkeypatch):
     assert small_cache.cached_rows.shape[0] < large_cache.cached_rows.shape[0]
     for _ in range(3):
         d = rng.dirichlet(np.ones(300))
-        descents = [descend(empty_game(300, 12, 1.0), s, y * d, 0, 10, 3) for s in (small_cache, large_cache)]
+        descents = [descend(empty_matrix_game(300, 12, 1.0), s, y * d, 0, 10, 3) for s in (small_cache, large_cache)]
         assert descents[0].phi == pytest.approx(descents[1].phi, abs=1e-12)
 
 
@@ -302,7 +301,7 @@ def test_prices_on_real_data_agree_with_highs(name, data_set):
         d = rng.dirichlet(np.full(len(bags), 0.3))
         [priced] = pricing.price({p: d}, 1, Clock(None)).columns
         z = int(np.argmax((y * d) @ s.largest))
-        first = descend(empty_game(len(bags), 40, 1.0), s, y * d, z, 1, 3)
+        first = descend(empty_matrix_game(len(bags), 40, 1.0), s, y * d, z, 1, 3)
         assert first.upper == pytest.approx(convex_step_by_highs(bags, y, d, Z, kernel, s.witness[:, z]), abs=1e-8)
         assert priced.value >= -first.upper - 1e-9
     assert pricing.fallbacks == 0

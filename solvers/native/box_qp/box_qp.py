@@ -10,10 +10,10 @@
    with Newton's method for each step. If there is no minimum, the steps x_{k+1} - x_k tend to a ray r of descent:
    P r = 0, q'r < 0, r in the recession cone of the box.
 
-The epochs of 1 and 2 (but not those after a stall) and the pivoting of 3 need at least `MIN_SWEEP_COLUMNS` columns. If
-P is diagonal, each column is solved separately instead. If the curvatures P_ii differ by more than a factor of about
-1e6, the columns are first scaled to similar curvatures, x = D u. An epoch costs one row of P per column, a Newton step
-or a pivoting guess at most one Cholesky factorisation on the free columns.
+The epochs of 1 and 2 (but not those after a stall) and the pivoting of 3 need at least `MIN_COORDINATE_DESCENT_COLUMNS`
+columns. If P is diagonal, each column is solved separately instead. If the curvatures P_ii differ by more than a factor
+of about 1e6, the columns are first scaled to similar curvatures, x = D u. An epoch costs one row of P per column, a
+Newton step or a pivoting guess at most one Cholesky factorisation on the free columns.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ EPOCHS_STRICT, EPOCHS_PROXIMAL, EPOCHS_RESCUE = 5, 30, 200
 The first applies if the diagonal part d of P is large enough, the second if a proximal term is needed, the third after
 a stall.
 """
-EPOCHS_WARM = 10
+EPOCHS_WARM_START = 10
 """Epochs of coordinate descent from a starting point, before pivoting; they cost far less than they save."""
-MIN_SWEEP_COLUMNS = 100
+MIN_COORDINATE_DESCENT_COLUMNS = 100
 """Smallest number of columns for which coordinate descent saves time."""
 MAX_PROXIMAL_STEPS = 60
 """Maximum number of steps of the proximal point method."""
@@ -126,18 +126,23 @@ def solve_box_qp(
         problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
         if start is not None:
             if (
-                q.size >= MIN_SWEEP_COLUMNS
+                q.size >= MIN_COORDINATE_DESCENT_COLUMNS
                 and not problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE).is_optimal
             ):
-                x = _run_sweeps(problem, x, EPOCHS_WARM)
+                x = _run_coordinate_descent(problem, x, EPOCHS_WARM_START)
             minimum = _pivot_with_proximal_terms(problem, x, progress)
             if minimum is not None:
                 return _to_answer(parts, minimum, progress)
         is_strict = _has_sufficient_diagonal(parts, lower, upper)
         for epochs in (EPOCHS_STRICT if is_strict else EPOCHS_PROXIMAL, EPOCHS_RESCUE):
-            if q.size >= MIN_SWEEP_COLUMNS or epochs == EPOCHS_RESCUE:
-                x = _run_sweeps(problem, x, epochs)
-            if start is None and not is_strict and epochs == EPOCHS_PROXIMAL and q.size >= MIN_SWEEP_COLUMNS:
+            if q.size >= MIN_COORDINATE_DESCENT_COLUMNS or epochs == EPOCHS_RESCUE:
+                x = _run_coordinate_descent(problem, x, epochs)
+            if (
+                start is None
+                and not is_strict
+                and epochs == EPOCHS_PROXIMAL
+                and q.size >= MIN_COORDINATE_DESCENT_COLUMNS
+            ):
                 minimum = run_pivoting(problem, x, RESIDUAL_TOLERANCE, progress)
                 if minimum is not None:
                     return _to_answer(parts, minimum, progress)
@@ -151,7 +156,7 @@ def solve_box_qp(
         return BoxAnswer(Termination.LIMIT, "interrupted", x, factorisations=progress.factor.count, interrupted=True)
 
 
-def _run_sweeps(problem: StrictBoxQP, x: Vector, epochs: int) -> Vector:
+def _run_coordinate_descent(problem: StrictBoxQP, x: Vector, epochs: int) -> Vector:
     """Run coordinate descent from x for this number of epochs, and return the last point."""
     # Imported here: numba takes a second to load, which is longer than Newton's method on a few columns.
     from milopt.solvers.native.box_qp.sweeps import coordinate_descent

@@ -28,7 +28,7 @@ MIN_FACTORISED_PER_CHANGED_COLUMN = 10
 
 A flop of a triangular solve takes about three times as long as a flop of a factorisation.
 """
-UPDATE_TOLERANCE = 1e-11
+UPDATE_RESIDUAL_TOLERANCE = 1e-11
 """Largest relative residual of an updated solution. Above it, the set is factorised."""
 
 
@@ -95,4 +95,4 @@ class CholeskyFactor:
         x[added] = rest[: added.size]
         x[~free] = 0.0
         residual = np.abs((parts.times_without_diagonal(x) + diagonal * x)[free] - right).max()
-        return np.asarray(x[free]) if residual <= UPDATE_TOLERANCE * np.abs(right).max() else None
+        return np.asarray(x[free]) if residual <= UPDATE_RESIDUAL_TOLERANCE * np.abs(right).max() else None

@@ -15,9 +15,9 @@ import numpy as np
 from milopt.arrays import Mask, Vector
 from milopt.solvers.native.box_qp.newton import BoxPoint, BoxQPProgress, StrictBoxQP
 
-MAX_GUESSES = 25
+MAX_ACTIVE_SET_GUESSES = 25
 """Maximum number of guesses, after which a slower and more reliable method is used."""
-MAX_STALLED_GUESSES = 4
+MAX_STALLED_ACTIVE_SET_GUESSES = 4
 """Number of full guesses without a new smallest number of wrong columns, after which Murty's rule is used.
 
 A column is wrong if it is free in only one of two successive guesses.
@@ -27,8 +27,8 @@ A column is wrong if it is free in only one of two successive guesses.
 def run_pivoting(problem: StrictBoxQP, start: Vector, tolerance: float, progress: BoxQPProgress) -> BoxPoint | None:
     """Return the minimum, found by pivoting from `start`, or None if pivoting fails.
 
-    Pivoting fails if MAX_GUESSES guesses are not enough, if the relative projected gradient of the final point exceeds
-    `tolerance`, if a factorisation fails, if a curvature is not positive, or if the time is up.
+    Pivoting fails if MAX_ACTIVE_SET_GUESSES guesses are not enough, if the relative projected gradient of the final
+    point exceeds `tolerance`, if a factorisation fails, if a curvature is not positive, or if the time is up.
     """
     parts, diagonal, q, lower, upper = problem.parts, problem.diagonal, problem.q, problem.lower, problem.upper
     curvature = parts.curvature - parts.diagonal + diagonal
@@ -39,8 +39,8 @@ def run_pivoting(problem: StrictBoxQP, start: Vector, tolerance: float, progress
         return first
     x, gradient = start, first.gradient
     last_free: Mask | None = None
-    fewest, guesses_left = q.size + 1, MAX_STALLED_GUESSES
-    for _ in range(MAX_GUESSES):
+    fewest, guesses_left = q.size + 1, MAX_STALLED_ACTIVE_SET_GUESSES
+    for _ in range(MAX_ACTIVE_SET_GUESSES):
         target = x - gradient / curvature
         free = (target > lower) & (target < upper)
         if last_free is not None:
@@ -48,7 +48,7 @@ def run_pivoting(problem: StrictBoxQP, start: Vector, tolerance: float, progress
             if not wrong.size:
                 break
             fewest, guesses_left = (
-                (wrong.size, MAX_STALLED_GUESSES) if wrong.size < fewest else (fewest, guesses_left - 1)
+                (wrong.size, MAX_STALLED_ACTIVE_SET_GUESSES) if wrong.size < fewest else (fewest, guesses_left - 1)
             )
             if guesses_left < 0:
                 target[wrong[:-1]] = x[wrong[:-1]]

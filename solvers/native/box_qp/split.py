@@ -21,7 +21,7 @@ from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.declaration.kernels.gram import submatrix
 from milopt.declaration.programs.sparse import take_rows
 from milopt.errors import ConvexityError
-from milopt.solvers.native.box_qp.sums import SquaredSums, combine_sums, single_entries, zero_sums
+from milopt.solvers.native.box_qp.sums import SquaredSums, combine_sums, find_single_column_entries, zero_sums
 
 MAX_CURVATURE_RATIO = 2.0**20
 """Ratio of the largest to the smallest curvature up to which columns are not rescaled."""
@@ -87,7 +87,7 @@ class QuadraticSplit:
         if np.any(left != 1.0) or np.any(right != 1.0):
             selection *= left[:, None]
             selection *= right
-        self.sums.add_to(selection, rows, columns)
+        self.sums.add_to_block(selection, rows, columns)
         return selection
 
     @property
@@ -144,7 +144,7 @@ def split_quadratic(P: Quadratic) -> QuadraticSplit:
         return QuadraticSplit(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size), none)
     if not dense and not sum_pieces:
         return QuadraticSplit(diagonal, np.zeros((0, 0)), identity, np.zeros(P.size), none)
-    selection = single_entries(dense[0].rows) if len(dense) == 1 else None
+    selection = find_single_column_entries(dense[0].rows) if len(dense) == 1 else None
     squared_sums = combine_sums(P.size, sum_pieces)
     if selection is not None and squared_sums is not None:
         return QuadraticSplit(diagonal, np.ascontiguousarray(dense[0].weight), *selection, squared_sums)

@@ -35,7 +35,7 @@ class SquaredSums:
         """Return G x, where G_ij = u_i u_j if the columns i and j are in the same sum, else 0."""
         return np.asarray(self.entry * self.group_sums(x)[self.group])
 
-    def add_to(self, block: Matrix, rows: Index, columns: Index) -> None:
+    def add_to_block(self, block: Matrix, rows: Index, columns: Index) -> None:
         """Add G, restricted to these rows and columns, to `block` in place."""
         order = np.argsort(self.group[columns], kind="stable")
         groups = self.group[columns][order]
@@ -60,7 +60,9 @@ def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
         return zero_sums(size)
     if any((piece.weight < 0.0).any() for piece in pieces):
         return None
-    entries = single_entries(stack_rows([scale_rows(piece.rows, np.sqrt(piece.weight)) for piece in pieces]))
+    entries = find_single_column_entries(
+        stack_rows([scale_rows(piece.rows, np.sqrt(piece.weight)) for piece in pieces])
+    )
     if entries is None:
         return None
     row, entry = entries
@@ -68,7 +70,7 @@ def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
     return SquaredSums(np.where(entry != 0.0, row, size + np.arange(size)), entry)
 
 
-def single_entries(rows: sp.csr_array) -> tuple[Index, Vector] | None:
+def find_single_column_entries(rows: sp.csr_array) -> tuple[Index, Vector] | None:
     """Return (row, entry): the row and the value of the only entry of each column of `rows`.
 
     An empty column gets row 0 and value 0. Returns None if a column has several entries.

@@ -16,7 +16,7 @@ import numpy as np
 from milopt.arrays import Index, Matrix, Vector
 from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-SweepFunction = Callable[
+CoordinateDescentFunction = Callable[
     [Matrix, Vector, Index, Vector, Index, Vector, Vector, Vector, Vector, Vector, Vector, Vector, Vector, int], None
 ]
 
@@ -70,12 +70,12 @@ def reference_coordinate_descent(
 
 
 @cache
-def compiled_coordinate_descent() -> SweepFunction:
+def compiled_coordinate_descent() -> CoordinateDescentFunction:
     """Return `_coordinate_descent` compiled by numba, loaded from the disk cache if possible."""
     import numba
 
     try:
-        kernel: SweepFunction = numba.njit(cache=True)(_coordinate_descent)
+        kernel: CoordinateDescentFunction = numba.njit(cache=True)(_coordinate_descent)
     except RuntimeError:
         # Neither __pycache__ nor the user-wide cache is writable: compile for this process only.
         kernel = numba.njit(_coordinate_descent)

@@ -1,8 +1,8 @@
 """Equality-constrained quadratics over a kernel in closed form:  min 1/2 z'(R'KR + D)z + q'z  s.t.  F z + g = 0.
 
-K is the Gram matrix of N points, D is diagonal without zeros, and F has at most `MAX_ROWS` rows. R (N x S) is sparse,
-and for every point it has a column whose only entry is at that point. The other columns sum several points, for
-instance those of a bag. `kernel_systems` has two methods for the linear system.
+K is the Gram matrix of N points, D is diagonal without zeros, and F has at most `MAX_CONSTRAINT_ROWS` rows. R (N x S)
+is sparse, and for every point it has a column whose only entry is at that point. The other columns sum several points,
+for instance those of a bag. `kernel_systems` has two methods for the linear system.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from milopt.compilation.quadratic import Quadratic
 from milopt.compilation.status import Termination
 from milopt.solvers.native.closed_form.closed_form import MAX_REFINEMENTS, StationaryPoint
 from milopt.solvers.native.closed_form.kernel_systems import (
-    DominantSystem,
-    DominantSystemError,
+    DiagonallyDominantSystem,
     IndefiniteSystem,
     KernelPattern,
+    UnreliableSystemError,
     choose_system,
 )
 
-MAX_ROWS = 8
+MAX_CONSTRAINT_ROWS = 8
 """Maximum number of rows of F."""
 
 
 def recognise_kernel_pattern(P: Quadratic, F: sp.csr_array) -> KernelPattern | None:
     """Return P and F as a `KernelPattern` (see the module docstring), or None if they do not have this form."""
     dense = [piece for piece in P.pieces if piece.weight.ndim == 2]
-    if len(dense) != 1 or F.shape[0] > MAX_ROWS:
+    if len(dense) != 1 or F.shape[0] > MAX_CONSTRAINT_ROWS:
         return None
     d = np.zeros(P.size)
     for piece in P.pieces:
@@ -60,7 +60,7 @@ class KernelClosedForm:
         self.pattern = pattern
         self._set_system(choose_system(pattern))
 
-    def _set_system(self, system: DominantSystem | IndefiniteSystem) -> None:
+    def _set_system(self, system: DiagonallyDominantSystem | IndefiniteSystem) -> None:
         """Use this system, and compute the inertia of R'KR + D on the null space of F (rows must be independent)."""
         self._system = system
         rows, bordered = self.pattern.F.shape[0], system.bordered_inertia
@@ -71,7 +71,7 @@ class KernelClosedForm:
         """Return the stationary point for this q and g, or UNBOUNDED without a point if the system has no solution."""
         try:
             z, multipliers, null_space_component = self._solve_refined(q, g)
-        except DominantSystemError:
+        except UnreliableSystemError:
             self._set_system(IndefiniteSystem(self.pattern))
             z, multipliers, null_space_component = self._solve_refined(q, g)
         if null_space_component > 1e-9 * float(np.abs(q).max(initial=0.0)):

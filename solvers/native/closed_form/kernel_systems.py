@@ -8,8 +8,8 @@ is 1/2 u'Ku + 1/2 (u - R_r z_r)' delta (u - R_r z_r) + 1/2 z_r'D_r z_r  with  de
 own pivot  pi_j = d_j + R_j' delta R_j.  Its elimination leaves a rank-one block on its bag (Sherman-Morrison), and one
 LDL' factorisation of size N + rows of F remains. Unknowns whose pivot is nearly 0 are not eliminated.
 
-`DominantSystem`, if B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0. Then the system
-provably has N negative eigenvalues and as many positive ones as other columns, regardless of rounding. With
+`DiagonallyDominantSystem`, if B = -(t K t + D_T) is diagonally dominant, hence positive definite, and D_r > 0. Then the
+system provably has N negative eigenvalues and as many positive ones as other columns, regardless of rounding. With
 Gamma = R D^-1 R',  the system Q z = h becomes  (I + Gamma K) u = R D^-1 h,  z = D^-1 (h - R'Ku).  It is solved by
 conjugate gradients in the inner product a'Kb, which need few products with K. The preconditioner is the same system
 without the pointwise part, with as many unknowns as other columns.
@@ -28,7 +28,7 @@ from milopt.compilation.inertia import Inertia
 from milopt.declaration.kernels.gram import cache_sized_slices
 from milopt.solvers.native.closed_form.symmetric import SymmetricFactors
 
-MAX_OTHER_FRACTION = 0.25
+MAX_OTHER_COLUMN_FRACTION = 0.25
 """Largest ratio of other columns r to points at which the preconditioner is cheap relative to products with K."""
 PIVOT_TOLERANCE = 1e-6
 """Pivots below this value, relative to the terms whose difference they are, are not eliminated."""
@@ -41,8 +41,8 @@ MAX_CG_STEPS, CG_TOLERANCE = 60, 1e-14
 """Conjugate gradients: maximum number of steps, and residual, relative to the largest so far, at which they stop."""
 
 
-class DominantSystemError(Exception):
-    """Raised if `DominantSystem` cannot be solved reliably, for instance if conjugate gradients do not converge."""
+class UnreliableSystemError(Exception):
+    """Raised if `DiagonallyDominantSystem` is not reliable, for instance if conjugate gradients do not converge."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,21 @@ class KernelPattern:
         return np.asarray(self.R.T @ (self.K @ (self.R @ z)) + self.d * z)
 
 
-def choose_system(pattern: KernelPattern) -> DominantSystem | IndefiniteSystem:
-    """Return a `DominantSystem` if it applies, is cheap and is reliable, else an `IndefiniteSystem`.
+def choose_system(pattern: KernelPattern) -> DiagonallyDominantSystem | IndefiniteSystem:
+    """Return a `DiagonallyDominantSystem` if it applies, is cheap and is reliable, else an `IndefiniteSystem`.
 
-    It applies if `is_dominant` returns True, and is cheap if there are few other columns r (MAX_OTHER_FRACTION).
+    It applies if `is_diagonally_dominant` returns True, and is cheap if there are few other columns r
+    (MAX_OTHER_COLUMN_FRACTION).
     """
-    if pattern.others.size <= MAX_OTHER_FRACTION * pattern.pointwise.size and is_dominant(pattern):
+    if pattern.others.size <= MAX_OTHER_COLUMN_FRACTION * pattern.pointwise.size and is_diagonally_dominant(pattern):
         try:
-            return DominantSystem(pattern)
-        except DominantSystemError:
+            return DiagonallyDominantSystem(pattern)
+        except UnreliableSystemError:
             pass
     return IndefiniteSystem(pattern)
 
 
-def is_dominant(pattern: KernelPattern) -> bool:
+def is_diagonally_dominant(pattern: KernelPattern) -> bool:
     """Return True if d_T < 0, d_r > 0 and  B = -(t K t + D_T)  is diagonally dominant, beyond rounding errors."""
     d, t = pattern.d[pattern.pointwise], pattern.pointwise_entries
     if (d >= 0).any() or (pattern.d[pattern.others] <= 0).any():
@@ -100,10 +101,11 @@ def is_dominant(pattern: KernelPattern) -> bool:
     )
 
 
-class DominantSystem:
+class DiagonallyDominantSystem:
     """Linear system that is solved by preconditioned conjugate gradients (see the module docstring).
 
-    Raises `DominantSystemError` if the solution is not reliable. `bordered_inertia` is the inertia of Q bordered by F.
+    Raises `UnreliableSystemError` if the solution is not reliable. `bordered_inertia` is the inertia of Q bordered by
+    F.
     """
 
     def __init__(self, pattern: KernelPattern) -> None:
@@ -114,14 +116,14 @@ class DominantSystem:
         self._sums = np.asarray((self._other.T @ pattern.K).T)
         self._factor, info = dpotrf(np.asarray(self._other.T @ self._sums) + np.diag(pattern.d[r]), lower=1, clean=0)
         if info:
-            raise DominantSystemError
+            raise UnreliableSystemError
         self._border = np.array([self._apply_inverse(row) for row in pattern.F.toarray()]).reshape(rows, pattern.d.size)
         schur = np.asarray(pattern.F @ self._border.T)
         self._schur = (schur + schur.T) / 2
         values = np.linalg.eigvalsh(self._schur)
         size = float(np.linalg.norm(pattern.F.toarray() / np.sqrt(np.abs(pattern.d))) ** 2)
         if rows and np.abs(values).min() <= BORDER_TOLERANCE * size:
-            raise DominantSystemError
+            raise UnreliableSystemError
         # The border contributes the eigenvalues of -F Q^-1 F'.
         positive = int((values < 0).sum())
         self.bordered_inertia = Inertia(r.size + positive, 0, pattern.pointwise.size + rows - positive)
@@ -146,7 +148,7 @@ class DominantSystem:
     def _conjugate_gradients(self, residual: Vector, residual_K: Vector) -> Vector:
         """Return K u for  (I + Gamma K) u = residual,  given `residual_K` = K residual.
 
-        Variables whose names end in _K are vectors multiplied by K. Raises `DominantSystemError` after MAX_CG_STEPS
+        Variables whose names end in _K are vectors multiplied by K. Raises `UnreliableSystemError` after MAX_CG_STEPS
         steps.
         """
         u_K = np.zeros(residual.size)
@@ -166,7 +168,7 @@ class DominantSystem:
             u_K = u_K + length * p_K
             residual, residual_K = residual - length * (p + gamma_p), residual_K - length * (p_K + gamma_p_K)
             last_product = product
-        raise DominantSystemError
+        raise UnreliableSystemError
 
 
 class IndefiniteSystem:

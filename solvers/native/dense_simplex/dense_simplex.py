@@ -31,7 +31,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     row_multipliers,
 )
 
-Names = npt.NDArray[np.int64]
+VariableNames = npt.NDArray[np.int64]
 
 ENTRIES_PER_CHUNK = 20_000_000
 """Number of entries of T that pivots update between checks of the clock and of Ctrl-C, about 10 ms of work."""
@@ -189,14 +189,14 @@ class DenseSimplex:
             is_interrupted = True
 
         with call_on_interrupt(note_interrupt):
-            driver.reset_counts(t)
+            driver.reset_solve_counters(t)
             while (
                 end == driver.UNFINISHED
                 and pivots < max_pivots
                 and not is_interrupted
                 and time.perf_counter() < deadline
             ):
-                end, steps_taken = driver.advance(t, chunk)
+                end, steps_taken = driver.make_simplex_steps(t, chunk)
                 pivots += steps_taken
         if end == driver.UNFINISHED and (is_interrupted or pivots < max_pivots):
             reason = "interrupted" if is_interrupted else "time limit"
@@ -223,7 +223,7 @@ class DenseSimplex:
         return x * self._column_scales, z * self._row_scales * self._cost_scale_factor
 
 
-def _is_marked_row(names: Names, rows: Mask) -> Mask:
+def _is_marked_row(names: VariableNames, rows: Mask) -> Mask:
     """Return, for each variable name (see `tableau`), True if it is the name ~i of a row i that is marked in `rows`."""
     is_marked = names < 0
     is_marked[is_marked] = rows[~names[is_marked]]

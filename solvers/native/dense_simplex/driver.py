@@ -36,46 +36,46 @@ from milopt.solvers.native.dense_simplex.tableau import (
 )
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, UNFINISHED, INACCURATE = range(5)
-"""Results of `advance`."""
+"""Results of `make_simplex_steps`."""
 NO_METHOD, DUAL, PRIMAL = range(3)
-"""Method that is in progress between two calls of `advance`."""
+"""Method that is in progress between two calls of `make_simplex_steps`."""
 NEGLIGIBLE_RESIDUAL, MAX_RESIDUAL = 1e-12, 1e-9
 """Relative residual up to which values and prices are not corrected further, and largest accepted residual."""
-MAX_ROUNDS = 40
+MAX_SOLVE_ROUNDS = 40
 """Maximum number of rounds of one solve."""
-MAX_CORRECTIONS = 5
+MAX_CORRECTIONS_PER_ROUND = 5
 """Maximum number of corrections of the values, and of the prices, per round."""
 STEPS_BETWEEN_CHECKS = 100
 """Number of pivots after which the residuals of the values are checked."""
 
 
 @njit
-def reset_counts(t: Tableau) -> None:
-    """Reset the counters and the method of the last solve. Call it before the first `advance` of a solve."""
+def reset_solve_counters(t: Tableau) -> None:
+    """Reset the counters and the method of the last solve. Call it before the first `make_simplex_steps` of a solve."""
     size = t.size
     size[STALLED_STEPS] = size[PERTURBED] = size[ROUNDS] = size[METHOD] = 0
 
 
 @njit_inner
 def prepare_solve_after_append(t: Tableau) -> None:
-    """Prepare a solve after rows or columns were appended at an optimum; call it instead of `reset_counts`.
+    """Prepare a solve after rows or columns were appended at an optimum; call it instead of `reset_solve_counters`.
 
     The first round does not correct values and prices, because appending does not change their accuracy.
     """
-    reset_counts(t)
+    reset_solve_counters(t)
     _choose_method(t)
 
 
 @njit
-def advance(t: Tableau, max_steps: int) -> tuple[int, int]:
+def make_simplex_steps(t: Tableau, max_steps: int) -> tuple[int, int]:
     """Make at most `max_steps` simplex steps in place; return (result, number of steps).
 
-    The result is OPTIMAL, INFEASIBLE, UNBOUNDED, UNFINISHED (call `advance` again) or INACCURATE (the residuals stay
-    too large, or MAX_ROUNDS rounds were not enough).
+    The result is OPTIMAL, INFEASIBLE, UNBOUNDED, UNFINISHED (call `make_simplex_steps` again) or INACCURATE (the
+    residuals stay too large, or MAX_SOLVE_ROUNDS rounds were not enough).
     """
     size = t.size
     steps = 0
-    while size[ROUNDS] < MAX_ROUNDS:
+    while size[ROUNDS] < MAX_SOLVE_ROUNDS:
         if size[METHOD] == NO_METHOD:
             size[ROUNDS] += 1
             if not correct_values_and_prices(t):
@@ -126,7 +126,7 @@ def _choose_method(t: Tableau) -> int:
 def correct_values_and_prices(t: Tableau) -> bool:
     """Correct values and prices from their residuals; return True if no relative residual exceeds MAX_RESIDUAL."""
     value_residual = price_residual = 1.0
-    for _ in range(MAX_CORRECTIONS):
+    for _ in range(MAX_CORRECTIONS_PER_ROUND):
         if value_residual > NEGLIGIBLE_RESIDUAL:
             value_residual = refine_values(t)
         if price_residual > NEGLIGIBLE_RESIDUAL:

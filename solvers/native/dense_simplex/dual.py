@@ -42,7 +42,7 @@ from milopt.solvers.native.dense_simplex.tableau import (
     shift_nonbasic,
 )
 
-PERTURBATION = 1e-6
+PRICE_PERTURBATION = 1e-6
 """Size of the perturbation of the prices, in the scaled units of the tableau."""
 
 
@@ -120,7 +120,7 @@ def _perturb_prices(t: Tableau) -> None:
     for j in range(t.size[COLUMNS]):
         rises, falls = columns[VALUE, j] < columns[HIGH, j], columns[VALUE, j] > columns[LOW, j]
         if rises != falls:
-            amount = PERTURBATION * (0.5 + (j * 7919 % 1009) / 1009.0)
+            amount = PRICE_PERTURBATION * (0.5 + (j * 7919 % 1009) / 1009.0)
             columns[PRICE, j] += amount if rises else -amount
 
 

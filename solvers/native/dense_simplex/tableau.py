@@ -48,7 +48,7 @@ MIN_PIVOT, DOUBTFUL_PIVOT = 1e-9, 1e-5
 
 DOUBTFUL_PIVOT applies only if there were pivots since the last refactorisation.
 """
-ROUNDING_LEVEL = 1e-15
+RESIDUAL_ROUNDING_LEVEL = 1e-15
 """Relative residual below which no correction is attempted."""
 MAX_STALLED_STEPS = 60
 """Anti-cycling measures are used after more than MAX_STALLED_STEPS + m steps without progress."""
@@ -65,11 +65,11 @@ class Tableau(NamedTuple):
     q: Vector
     T: Matrix
     basic: Index
-    """Names of the basic variables (j for x_j, ~i for r_i), in the order of T's rows."""
+    """VariableNames of the basic variables (j for x_j, ~i for r_i), in the order of T's rows."""
     rows: Matrix
     """Value, lower and upper bound (rows VALUE, LOW, HIGH) of the basic variables."""
     nonbasic: Index
-    """Names of the nonbasic variables (j for x_j, ~i for r_i), in the order of T's columns."""
+    """VariableNames of the nonbasic variables (j for x_j, ~i for r_i), in the order of T's columns."""
     columns: Matrix
     """Value, lower and upper bound and price (rows VALUE, LOW, HIGH, PRICE) of the nonbasic variables."""
     size: Index
@@ -205,7 +205,7 @@ def refine_values(t: Tableau) -> float:
     for i in range(m):
         if basic[i] >= 0:
             largest = max(largest, abs(rows[VALUE, i]))
-    if worst > ROUNDING_LEVEL * largest:
+    if worst > RESIDUAL_ROUNDING_LEVEL * largest:
         for i in range(m):
             if basic[i] >= 0:
                 row, change = t.T[i], 0.0
@@ -239,7 +239,7 @@ def refine_prices(t: Tableau) -> float:
                 row = t.T[i]
                 for j in range(n):
                     change[j] += residual * row[j]
-    if worst > ROUNDING_LEVEL * largest:
+    if worst > RESIDUAL_ROUNDING_LEVEL * largest:
         for j in range(n):
             if nonbasic[j] < 0:
                 columns[PRICE, j] += change[j]

@@ -20,7 +20,7 @@ from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Function
 from milopt.errors import ConvexityError
-from milopt.solvers.native.hilbert_ball.pattern_maxima import BLOCK_ENTRIES, PatternMaxima
+from milopt.solvers.native.hilbert_ball.pattern_maxima import MAX_BLOCK_ENTRIES, PatternMaxima
 
 EIGENVALUE_CUTOFF = 1e-10
 """Eigenvalues of a dictionary's Gram matrix below this fraction of the largest are dropped."""
@@ -86,7 +86,7 @@ class DictionaryCoordinates(InstanceCoordinates):
         count, self.rank = points.shape[0], int(retained.sum())
         self.table = np.empty((count, self.rank))
         self.pattern_maxima = PatternMaxima.empty(len(bags), atoms.shape[0])
-        for first, last in _bag_blocks(bags, BLOCK_ENTRIES // atoms.shape[0]):
+        for first, last in _bag_blocks(bags, MAX_BLOCK_ENTRIES // atoms.shape[0]):
             ends = np.asarray(bags.offsets[first : last + 1])
             rows = slice(int(ends[0]), int(ends[-1]))
             similarities = np.ascontiguousarray(kernel(points[rows], atoms))

@@ -3,8 +3,8 @@
     max  sum_i w_i max_{x in B_i} u(x)   over  ||u|| <= radius
 
 1. Start: one instance x_i (the witness) of each bag i with positive weight (I+), at which a good single pattern is
-   largest (`pattern_maxima`). Without a dictionary and with more than MAX_ALL_PATTERNS instances, starts that the
-   oracle declares are used instead.
+   largest (`pattern_maxima`). Without a dictionary and with more than MAX_EXHAUSTIVE_PATTERNS instances, starts that
+   the oracle declares are used instead.
 2. Convex step: with these maxima fixed at their witnesses, the optimum is  u = radius v / ||v||  for the minimum-norm
    point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with an upper and a lower bound).
 3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by at most
@@ -31,20 +31,20 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
-from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.hilbert_ball.coordinates import DictionaryCoordinates, GrowingCoordinates
 from milopt.solvers.native.hilbert_ball.minimum_norm import MinimumNormPoint, MinimumNormSolver
 from milopt.solvers.native.hilbert_ball.pattern_maxima import PatternMaxima
+from milopt.solvers.native.weak_learning_program import WeakLearningProgram, recognise_weak_learning_program
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult, price_or_report
 
 MAX_RELATIVE_GAP = 1e-8
 """Largest difference of the bounds, relative to the upper bound, of an accepted convex step."""
-MAX_ALL_PATTERNS = 3000
+MAX_EXHAUSTIVE_PATTERNS = 3000
 """Number of instances up to which each one is a candidate start, if there is no dictionary."""
 SAMPLED_PATTERN_COUNT = 1000
-"""Number of evenly spaced instances that are candidate starts if there are more than MAX_ALL_PATTERNS.
+"""Number of evenly spaced instances that are candidate starts if there are more than MAX_EXHAUSTIVE_PATTERNS.
 
 The sample is not used if the oracle declares starts or there is a dictionary.
 """
@@ -52,12 +52,12 @@ The sample is not used if the oracle declares starts or there is a dictionary.
 
 def hilbert_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> HilbertBallPricing | None:
     """Return the pricing of an oracle over a ball of a kernel's space, or None if the program has another structure."""
-    program = recognise_edge_program(oracle, bags, Norm)
+    program = recognise_weak_learning_program(oracle, bags, Norm)
     return None if program is None else HilbertBallPricing(oracle, program, options)
 
 
 @dataclass(frozen=True, eq=False)
-class CCPRun:
+class ConvexConcaveRun:
     """One run of the convex-concave procedure, from one start to its end."""
 
     point: MinimumNormPoint
@@ -75,7 +75,7 @@ class HilbertBallPricing(Pricing):
 
     solver = "native"
 
-    def __init__(self, oracle: Oracle, program: EdgeProgram, options: Options) -> None:
+    def __init__(self, oracle: Oracle, program: WeakLearningProgram, options: Options) -> None:
         self._oracle, self._program, self._options = oracle, program, options
         function, bags = program.function, program.bags
         self._pattern_maxima: PatternMaxima | None = None
@@ -85,9 +85,9 @@ class HilbertBallPricing(Pricing):
         else:
             self.space = GrowingCoordinates(function, bags)
             count = int(bags.offsets[-1])
-            if count <= MAX_ALL_PATTERNS or oracle.starts is None:
+            if count <= MAX_EXHAUSTIVE_PATTERNS or oracle.starts is None:
                 patterns = np.linspace(
-                    0, count - 1, count if count <= MAX_ALL_PATTERNS else SAMPLED_PATTERN_COUNT
+                    0, count - 1, count if count <= MAX_EXHAUSTIVE_PATTERNS else SAMPLED_PATTERN_COUNT
                 ).astype(np.intp)
                 self._pattern_maxima = PatternMaxima.from_patterns(function.kernel, bags, bags.instances[patterns])
         self._solver = MinimumNormSolver(self.space, bags.offsets)
@@ -109,7 +109,7 @@ class HilbertBallPricing(Pricing):
         for witnesses in self._starts(weights, prices, starts):
             if witnesses.tobytes() in seen:
                 continue
-            run = self.run_ccp(weights, witnesses, clock, seen)
+            run = self.run_convex_concave(weights, witnesses, clock, seen)
             if run is None:
                 has_failed = True
                 continue
@@ -126,7 +126,9 @@ class HilbertBallPricing(Pricing):
             columns += fallback.columns
         return PricingResult(tuple(sorted(columns, key=lambda column: -program.sign * column.value)), bound, failure)
 
-    def run_ccp(self, weights: Vector, witnesses: Index, clock: Clock, seen: set[bytes]) -> CCPRun | None:
+    def run_convex_concave(
+        self, weights: Vector, witnesses: Index, clock: Clock, seen: set[bytes]
+    ) -> ConvexConcaveRun | None:
         """Run the convex-concave procedure from these witnesses of the bags with positive weight.
 
         The run ends if the relative gain of the edge is at most RELATIVE_DECREASE, if the new witnesses are in `seen`
@@ -146,7 +148,7 @@ class HilbertBallPricing(Pricing):
             trace += [point.upper, edge]
             has_converged = edge - last_edge <= RELATIVE_DECREASE * abs(edge) or new_witnesses.tobytes() in seen
             if has_converged or len(trace) == 2 * MAX_STEPS or clock.is_over():
-                return CCPRun(point, witnesses, witness_weights, tuple(trace))
+                return ConvexConcaveRun(point, witnesses, witness_weights, tuple(trace))
             witnesses = new_witnesses
 
     def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
@@ -169,7 +171,7 @@ class HilbertBallPricing(Pricing):
             self._solver.restart()
         return None
 
-    def _priced_column(self, run: CCPRun, weights: Vector) -> PricedColumn:
+    def _priced_column(self, run: ConvexConcaveRun, weights: Vector) -> PricedColumn:
         """Return the column that a run found, with the function u and the certificate of its last convex step."""
         program, point = self._program, run.point
         length = float(np.linalg.norm(point.w))

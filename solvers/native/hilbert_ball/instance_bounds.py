@@ -13,11 +13,11 @@ import numpy as np
 
 from milopt.arrays import Index, Matrix, Vector
 from milopt.jit import njit, njit_inner
-from milopt.solvers.native.hilbert_ball.corral import dot
+from milopt.solvers.native.hilbert_ball.face import dot
 
-REFRESH_DISTANCE = 100.0
+RESET_DISTANCE = 100.0
 """Total distance moved by the direction after which all bounds are reset, because rounding errors accumulate."""
-ROUNDING_FRACTION = 1e-14
+RELATIVE_ROUNDING_ERROR = 1e-14
 """Fraction of ||x|| ||w|| by which a bound is raised to account for rounding errors."""
 
 
@@ -58,7 +58,7 @@ def set_direction(b: InstanceBounds, w: Vector, n: int) -> None:
         total += (now - b.direction[i]) ** 2
         b.direction[i] = now
     b.distance[0] += np.sqrt(total)
-    if b.distance[0] > REFRESH_DISTANCE:
+    if b.distance[0] > RESET_DISTANCE:
         b.distance[0] = 0.0
         for x in range(b.upper.size):
             b.upper[x] = np.inf
@@ -70,7 +70,7 @@ def largest_in_bag(b: InstanceBounds, table: Matrix, n: int, offsets: Index, bag
 
     Call `set_direction` with w first. `table` has one row of coordinates per instance, of which the first n are used.
     """
-    distance, slack = b.distance[0], ROUNDING_FRACTION * np.sqrt(dot(w, w, n))
+    distance, slack = b.distance[0], RELATIVE_ROUNDING_ERROR * np.sqrt(dot(w, w, n))
     best = b.last_best[bag]
     value_of_best = dot(table[best], w, n)
     for x in range(offsets[bag], offsets[bag + 1]):

@@ -9,7 +9,7 @@ the minimum:
     (<c, w> - sum_r d_r max_{x in B_r} <x, w>) / ||w||  <=  min-norm  <=  ||w||,    w = c - sum_r sum_x nu_rx x
 
 The face does not depend on c or d, and the next search starts from it. A round costs one inner product per instance,
-most of which are skipped (`instance_bounds`), and O(np) per added column (`corral`).
+most of which are skipped (`instance_bounds`), and O(np) per added column (`face`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ import numpy as np
 
 from milopt.arrays import Index, Vector
 from milopt.solvers.native.hilbert_ball.coordinates import InstanceCoordinates
-from milopt.solvers.native.hilbert_ball.corral import Corral
+from milopt.solvers.native.hilbert_ball.face import Face
 from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, bag_maxima
-from milopt.solvers.native.hilbert_ball.minimum_norm_search import NEEDS_COORDINATES, SOLVED, search_minimum_norm_point
+from milopt.solvers.native.hilbert_ball.minimum_norm_search import (
+    SEARCH_NEEDS_COORDINATES,
+    SEARCH_SOLVED,
+    search_minimum_norm_point,
+)
 
 GAP_TOLERANCE = 1e-9
 """Difference of the bounds on the minimum norm, relative to the upper bound, at which the search stops."""
@@ -67,7 +71,7 @@ class MinimumNormSolver:
     def restart(self) -> None:
         """Discard the face and the bounds on <x, w>, so that the next search starts without a face."""
         dimension = self.coordinates.table.shape[1]
-        self._face = Corral.empty(self._offsets.size - 1, int(self._offsets[-1]), dimension)
+        self._face = Face.empty(self._offsets.size - 1, int(self._offsets[-1]), dimension)
         self._bounds = InstanceBounds.empty(self.coordinates.lengths, self._offsets, dimension)
 
     def _discard_unused_coordinates(self, witnesses: Index) -> None:
@@ -133,11 +137,11 @@ class MinimumNormSolver:
                 zero,
             )
             n_entered += result.n_entered
-            if result.end != NEEDS_COORDINATES:
+            if result.end != SEARCH_NEEDS_COORDINATES:
                 break
             space.make_exact(self._requested[: int(np.argmin(self._requested))])
         upper = float(np.sqrt(result.squared))
-        if result.end == SOLVED and result.squared <= zero:
+        if result.end == SEARCH_SOLVED and result.squared <= zero:
             return MinimumNormPoint(np.zeros(n), upper, 0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0), n_entered)
         lower = max(0.0, (result.inner_product - result.support_value) / upper)
         return MinimumNormPoint(

@@ -8,8 +8,8 @@ import numpy as np
 
 from milopt.arrays import Index, Mask, Matrix, Vector
 from milopt.jit import njit, njit_inner
-from milopt.solvers.native.hilbert_ball.corral import (
-    Corral,
+from milopt.solvers.native.hilbert_ball.face import (
+    Face,
     add_column,
     axpy,
     dot,
@@ -20,14 +20,14 @@ from milopt.solvers.native.hilbert_ball.corral import (
 )
 from milopt.solvers.native.hilbert_ball.instance_bounds import InstanceBounds, largest_in_bag, set_direction
 
-SOLVED = 0
+SEARCH_SOLVED = 0
 """Result: the bounds have met, or the point is 0."""
-NEEDS_COORDINATES = 1
+SEARCH_NEEDS_COORDINATES = 1
 """Result: some instances need exact coordinates before they can be added to the face."""
-STALLED = 2
+SEARCH_STALLED = 2
 """Result: the bounds have not met, but no instance can be added or MAX_ROUNDS rounds were made."""
 
-REPRICING_FRACTION = 0.05
+MIN_ROUND_GAIN_FRACTION = 0.05
 """A round ends, and all bags are searched again, if the best gain falls to this fraction of the round's largest."""
 MAX_ROUNDS = 1000
 """Maximum number of rounds. Each searches all bags for candidates and adds the best of them."""
@@ -37,7 +37,7 @@ class NormSearchResult(NamedTuple):
     """Result of a search (symbols as in `minimum_norm`)."""
 
     end: int
-    """SOLVED, NEEDS_COORDINATES or STALLED."""
+    """SEARCH_SOLVED, SEARCH_NEEDS_COORDINATES or SEARCH_STALLED."""
     squared: float
     """Squared norm ||w||^2."""
     inner_product: float
@@ -47,12 +47,12 @@ class NormSearchResult(NamedTuple):
     n_entered: int
     """Number of columns (instances) that were added to the face."""
     rounds: int
-    """Number of completed rounds; MAX_ROUNDS if the result is STALLED."""
+    """Number of completed rounds; MAX_ROUNDS if the result is SEARCH_STALLED."""
 
 
 @njit
 def search_minimum_norm_point(
-    f: Corral,
+    f: Face,
     bounds: InstanceBounds,
     table: Matrix,
     n: int,
@@ -68,21 +68,22 @@ def search_minimum_norm_point(
 
     `f` and `bounds` are updated in place. `table` has one row of n coordinates per instance, exact if marked in
     `is_exact`. The search stops if the relative difference of the bounds on ||w||^2 is at most `tolerance`, or if
-    ||w||^2 is at most `zero`. If the result is NEEDS_COORDINATES, `requested` contains the instances, followed by -1.
+    ||w||^2 is at most `zero`. If the result is SEARCH_NEEDS_COORDINATES, `requested` contains the instances, followed
+    by -1.
     """
     m = bag_weights.size
     candidate, candidate_value, base_value = np.zeros(m, dtype=np.intp), np.zeros(m), np.zeros(m)
     z, bag_sums, bag_changes = np.zeros(f.weight.size), np.zeros(m), np.zeros(m)
     n_entered = 0
     if not _start_from_face(f, bounds, table, n, offsets, bag_weights, c, is_exact, requested):
-        return NormSearchResult(NEEDS_COORDINATES, 0.0, 0.0, 0.0, n_entered, 0)
+        return NormSearchResult(SEARCH_NEEDS_COORDINATES, 0.0, 0.0, 0.0, n_entered, 0)
     minimise_on_face(f, n, bag_weights, z, bag_sums, bag_changes)
     squared, inner_product, support_value = 0.0, 0.0, 0.0
     for rounds in range(MAX_ROUNDS):
         _set_point_from_weights(f, table, n, bag_weights, c, bag_sums)
         squared = dot(f.w, f.w, n)
         if squared <= zero:
-            return NormSearchResult(SOLVED, squared, 0.0, 0.0, n_entered, rounds)
+            return NormSearchResult(SEARCH_SOLVED, squared, 0.0, 0.0, n_entered, rounds)
         inner_product, support_value = dot(c, f.w, n), 0.0
         set_direction(bounds, f.w, n)
         for r in range(m):
@@ -91,22 +92,22 @@ def search_minimum_norm_point(
                 base_value[r] = dot(table[f.base[r]], f.w, n)
                 support_value += bag_weights[r] * candidate_value[r]
         if squared - (inner_product - support_value) <= tolerance * squared:
-            return NormSearchResult(SOLVED, squared, inner_product, support_value, n_entered, rounds)
+            return NormSearchResult(SEARCH_SOLVED, squared, inner_product, support_value, n_entered, rounds)
         min_gain = 0.1 * tolerance * squared / m
         if _request_coordinates(bag_weights, candidate_value, base_value, candidate, is_exact, requested, min_gain):
-            return NormSearchResult(NEEDS_COORDINATES, squared, inner_product, support_value, n_entered, rounds)
+            return NormSearchResult(SEARCH_NEEDS_COORDINATES, squared, inner_product, support_value, n_entered, rounds)
         new = _add_candidates(
             f, table, n, bag_weights, candidate, candidate_value, base_value, min_gain, z, bag_sums, bag_changes
         )
         n_entered += new
         if new == 0:
             break
-    return NormSearchResult(STALLED, squared, inner_product, support_value, n_entered, MAX_ROUNDS)
+    return NormSearchResult(SEARCH_STALLED, squared, inner_product, support_value, n_entered, MAX_ROUNDS)
 
 
 @njit_inner
 def _start_from_face(
-    f: Corral,
+    f: Face,
     bounds: InstanceBounds,
     table: Matrix,
     n: int,
@@ -161,7 +162,7 @@ def _start_from_face(
 
 
 @njit_inner
-def _set_point_from_weights(f: Corral, table: Matrix, n: int, bag_weights: Vector, c: Vector, bag_sums: Vector) -> None:
+def _set_point_from_weights(f: Face, table: Matrix, n: int, bag_weights: Vector, c: Vector, bag_sums: Vector) -> None:
     """Clip the weights to be >= 0 and to sum to at most the bag weight in each bag, and compute w from them.
 
     The base instance of each bag gets the rest of the bag weight. `bag_sums` is workspace: 0 before and after the call.
@@ -200,7 +201,9 @@ def _request_coordinates(
     count = 0
     for r in range(bag_weights.size):
         if bag_weights[r] > 0.0 and not is_exact[candidate[r]]:
-            if bag_weights[r] * (candidate_value[r] - base_value[r]) > max(min_gain, REPRICING_FRACTION * largest_gain):
+            if bag_weights[r] * (candidate_value[r] - base_value[r]) > max(
+                min_gain, MIN_ROUND_GAIN_FRACTION * largest_gain
+            ):
                 requested[count] = candidate[r]
                 count += 1
             # The candidate's coordinates are only a projection onto the span: do not add the candidate yet.
@@ -211,7 +214,7 @@ def _request_coordinates(
 
 @njit_inner
 def _add_candidates(
-    f: Corral,
+    f: Face,
     table: Matrix,
     n: int,
     bag_weights: Vector,
@@ -230,7 +233,7 @@ def _add_candidates(
     """
     n_entered, largest_gain = 0, 0.0
     while True:
-        chosen, gain = bag_weights.size, max(min_gain, REPRICING_FRACTION * largest_gain)
+        chosen, gain = bag_weights.size, max(min_gain, MIN_ROUND_GAIN_FRACTION * largest_gain)
         for r in range(bag_weights.size):
             if bag_weights[r] > 0.0 and candidate[r] >= 0:
                 if n_entered:

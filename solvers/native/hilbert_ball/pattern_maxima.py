@@ -15,7 +15,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.jit import njit
 
-BLOCK_ENTRIES = 2**22
+MAX_BLOCK_ENTRIES = 2**22
 """Number of kernel values that are computed at a time."""
 
 
@@ -38,7 +38,7 @@ class PatternMaxima:
         """Compute the normalised maxima for the patterns whose points z are the rows of `patterns`."""
         count = patterns.shape[0]
         result = cls.empty(len(bags), count)
-        block_size = max(1, BLOCK_ENTRIES // int(bags.offsets[-1]))
+        block_size = max(1, MAX_BLOCK_ENTRIES // int(bags.offsets[-1]))
         all_bags = slice(0, len(bags))
         for start in range(0, count, block_size):
             block = patterns[start : start + block_size]

@@ -17,21 +17,21 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.jit import njit
-from milopt.solvers.native.l1_ball.game import CLOSED, solve_game
+from milopt.solvers.native.l1_ball.game import CLOSED, solve_matrix_game
+from milopt.solvers.native.l1_ball.native_matrix_game import (
+    NativeMatrixGame,
+    drop_idle_strategies,
+    rebuild_tableau,
+    reset_matrix_game,
+    set_linear_term,
+    set_weights,
+    update_idle_counts,
+)
 from milopt.solvers.native.l1_ball.similarities import (
     Similarities,
     add_scaled_row,
     clear_full_row_cache,
     update_bag_maxima,
-)
-from milopt.solvers.native.l1_ball.small_game import (
-    SmallGame,
-    drop_idle_strategies,
-    rebuild_tableau,
-    reset_game,
-    set_linear_term,
-    set_weights,
-    update_idle_counts,
 )
 from milopt.solving.pricing import RELATIVE_DECREASE
 
@@ -56,7 +56,9 @@ class Descent(NamedTuple):
 
 
 @njit
-def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: int, max_idle_games: int) -> Descent:
+def descend(
+    g: NativeMatrixGame, s: Similarities, weights: Vector, z: int, max_steps: int, max_idle_games: int
+) -> Descent:
     """Run a descent from e_z, or from -e_(z - k) if z >= k, with at most `max_steps` steps; k is the number of atoms.
 
     The descent ends at a fixed point, after a step that decreases phi by at most the fraction RELATIVE_DECREASE, or if
@@ -73,7 +75,7 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         phi -= weights[i] * bag_maxima[i]
     trace[0] = last_value = phi
     if g.tableau.size[0] == 0:
-        reset_game(g, witnesses)
+        reset_matrix_game(g, witnesses)
     clear_full_row_cache(s)
     drop_idle_strategies(g, max_idle_games)
     set_weights(g, s, d)
@@ -85,7 +87,7 @@ def descend(g: SmallGame, s: Similarities, weights: Vector, z: int, max_steps: i
         for p in positive:
             add_scaled_row(s, int(witnesses[p]), weights[p], c)
         set_linear_term(g, s, d, c)
-        end, upper, lower = solve_game(g, s, d, negative, a)
+        end, upper, lower = solve_matrix_game(g, s, d, negative, a)
         update_idle_counts(g)
         if end != CLOSED:
             break

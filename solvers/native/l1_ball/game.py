@@ -5,7 +5,7 @@
 I- are the bags with negative weight -d_i. The vector k_x = (K[z, x])_z has the similarities of instance x to the atoms
 z of the dictionary, e_z is the unit vector of atom z, c is the linear term of the convex step, and u(x) = k_x'a. One
 player selects an instance of each bag of I-, the other plays a signed atom +-e_z or 0. A small game with few selections
-and few atoms (`small_game`) is solved, and extended by each player's best response to its solution:
+and few atoms (`native_matrix_game`) is solved, and extended by each player's best response to its solution:
 
     the atoms with the largest |w_z|, where w is the mean of the selections, weighted by their multipliers, minus c
     for each group G of bags whose t_G (its value in the small game) is too small, the instances of the largest u(x)
@@ -20,24 +20,29 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.jit import njit_inner
-from milopt.solvers.native.dense_simplex.driver import OPTIMAL, advance, prepare_solve_after_append, reset_counts
+from milopt.solvers.native.dense_simplex.driver import (
+    OPTIMAL,
+    make_simplex_steps,
+    prepare_solve_after_append,
+    reset_solve_counters,
+)
 from milopt.solvers.native.dense_simplex.tableau import ROWS, primal_values, row_multipliers
-from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
-from milopt.solvers.native.l1_ball.small_game import (
+from milopt.solvers.native.l1_ball.native_matrix_game import (
     LARGEST_SCALED_ENTRY,
-    SmallGame,
+    NativeMatrixGame,
     add_atom,
     add_selection,
     drop_idle_strategies,
     rebuild_tableau,
     update_idle_counts,
 )
+from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
 
 CLOSED, OPEN, FAILED = range(3)
 """Results of a game.
 
-CLOSED: the bounds have met. OPEN: the bounds have not met, but no better response was found or MAX_ROUNDS rounds were
-made. FAILED: space or accuracy was insufficient.
+CLOSED: the bounds have met. OPEN: the bounds have not met, but no better response was found or MAX_GENERATION_ROUNDS
+rounds were made. FAILED: space or accuracy was insufficient.
 """
 GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
 """Difference of the bounds, relative to the largest |w_z|: target, and largest one accepted without progress."""
@@ -45,20 +50,22 @@ ZERO_NORM_TOLERANCE = 1e-12
 """Largest 1-norm at which a point counts as 0."""
 MIN_GAIN_FRACTION, MAX_EXTRA_ATOMS = 0.3, 3
 """With the best atom, at most MAX_EXTRA_ATOMS others are added, whose gain exceeds this fraction of the best gain."""
-MAX_ROUNDS = 1000
+MAX_GENERATION_ROUNDS = 1000
 """Maximum number of extensions by selections."""
 MAX_PIVOTS = 5000
 """Maximum number of pivots per solve of the small game."""
 
 
 @njit_inner
-def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector) -> tuple[int, float, float]:
+def solve_matrix_game(
+    g: NativeMatrixGame, s: Similarities, d: Vector, bags: Index, a: Vector
+) -> tuple[int, float, float]:
     """Solve the game over `bags`, which have d > 0, and write the best point, of 1-norm 1 or 0, to `a`.
 
     Returns (result, F(a), lower bound on min F), where F(a) = sum_{i in bags} d_i max_{x in B_i} k_x'a - c'a. The
-    result is CLOSED if the bounds have met, OPEN if they have not but no better response was found or MAX_ROUNDS rounds
-    were made, and FAILED if the small game had no space or its simplex method did not reach an optimum. The game `g` is
-    extended in place.
+    result is CLOSED if the bounds have met, OPEN if they have not but no better response was found or
+    MAX_GENERATION_ROUNDS rounds were made, and FAILED if the small game had no space or its simplex method did not
+    reach an optimum. The game `g` is extended in place.
     """
     t, k = g.tableau, g.c.size
     upper, lower = 0.0, -np.inf
@@ -67,11 +74,11 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
     bag_maxima = np.zeros(d.size)
     tolerance = GAP_TOLERANCE * LARGEST_SCALED_ENTRY / g.scale[1]
     for group in range(g.groups[0]):
-        _ensure_selection(g, s, d, group)
-    reset_counts(t)
-    for _ in range(MAX_ROUNDS):
+        _ensure_group_has_selection(g, s, d, group)
+    reset_solve_counters(t)
+    for _ in range(MAX_GENERATION_ROUNDS):
         while True:
-            end, _ = advance(t, MAX_PIVOTS)
+            end, _ = make_simplex_steps(t, MAX_PIVOTS)
             if end != OPTIMAL:
                 return FAILED, upper, lower
             price, best = _best_response(g, w)
@@ -108,14 +115,14 @@ def solve_game(g: SmallGame, s: Similarities, d: Vector, bags: Index, a: Vector)
         if not added:
             break
         if is_rebuilt:
-            reset_counts(t)
+            reset_solve_counters(t)
         else:
             prepare_solve_after_append(t)
     return (CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else OPEN), upper, lower
 
 
 @njit_inner
-def _ensure_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> None:
+def _ensure_group_has_selection(g: NativeMatrixGame, s: Similarities, d: Vector, group: int) -> None:
     """Add the last witnesses as a selection of this group if it has none, because t_G would be unbounded below."""
     for selection in range(g.tableau.size[ROWS] - 1):
         if g.group[selection] == group:
@@ -124,7 +131,7 @@ def _ensure_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> N
 
 
 @njit_inner
-def _add_atoms(g: SmallGame, w: Vector, price: float, best: int) -> bool:
+def _add_atoms(g: NativeMatrixGame, w: Vector, price: float, best: int) -> bool:
     """Add the best response and further signed atoms with a large gain; return False if there is no space.
 
     The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the row  1'x <= 1.
@@ -145,13 +152,13 @@ def _add_atoms(g: SmallGame, w: Vector, price: float, best: int) -> bool:
 
 
 @njit_inner
-def _is_in_game(g: SmallGame, atom: int) -> bool:
+def _is_in_game(g: NativeMatrixGame, atom: int) -> bool:
     """Return True if the signed atom (z for e_z, ~z for -e_z) is in the game."""
     return bool(g.is_in_game[0, atom] > 0 if atom >= 0 else g.is_in_game[1, ~atom] > 0)
 
 
 @njit_inner
-def _best_response(g: SmallGame, w: Vector) -> tuple[float, int]:
+def _best_response(g: NativeMatrixGame, w: Vector) -> tuple[float, int]:
     """Write to `w` the mean of the selections, weighted by their multipliers, minus c.
 
     Returns (price, atom): the multiplier of the row  1'x <= 1,  and the signed atom with the largest |w_z| (z for e_z,
@@ -176,7 +183,7 @@ def _best_response(g: SmallGame, w: Vector) -> tuple[float, int]:
 
 
 @njit_inner
-def _extract_point(g: SmallGame, a: Vector, group_values: Vector) -> None:
+def _extract_point(g: NativeMatrixGame, a: Vector, group_values: Vector) -> None:
     """Write the tableau's point a, scaled to 1-norm 1 (or 0), and its values t_G, times the same factor, in place."""
     x, n = primal_values(g.tableau), g.groups[0]
     a[:] = 0.0

@@ -21,11 +21,11 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
-from milopt.solvers.native.edge_program import EdgeProgram, recognise_edge_program
 from milopt.solvers.native.l1_ball.descent import Descent, descend
 from milopt.solvers.native.l1_ball.game import CLOSED
+from milopt.solvers.native.l1_ball.native_matrix_game import NativeMatrixGame, empty_matrix_game
 from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, get_shared_similarities
-from milopt.solvers.native.l1_ball.small_game import SmallGame, empty_game
+from milopt.solvers.native.weak_learning_program import WeakLearningProgram, recognise_weak_learning_program
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
 from milopt.solving.pricing import MAX_STEPS, PricedColumn, Pricing, PricingResult, price_or_report
@@ -36,7 +36,7 @@ MAX_IDLE_GAMES = 1
 
 def l1_ball_pricing(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
     """Return the pricing of an oracle over a 1-norm ball, or None if the program has another structure."""
-    program = recognise_edge_program(oracle, bags, Norm1)
+    program = recognise_weak_learning_program(oracle, bags, Norm1)
     if program is None or program.function.dictionary is None:
         return None
     shared = get_shared_similarities(program.function.kernel, program.function.dictionary, program.bags)
@@ -70,7 +70,7 @@ class NativeDescentSolver:
         """Discard the game, and start with an empty one."""
         similarities = self._similarities
         largest = float(np.abs(similarities.largest).max())
-        self.game: SmallGame = empty_game(similarities.offsets.size - 1, similarities.K.shape[0], largest)
+        self.game: NativeMatrixGame = empty_matrix_game(similarities.offsets.size - 1, similarities.K.shape[0], largest)
 
     def descend(self, weights: Vector, z: int) -> Descent:
         """Run a descent at these bag weights from the signed atom z (see `DescentSolver`), in compiled code."""
@@ -83,7 +83,7 @@ class L1BallPricing(Pricing):
     def __init__(
         self,
         oracle: Oracle,
-        program: EdgeProgram,
+        program: WeakLearningProgram,
         options: Options,
         shared: SharedSimilarities,
         descent_solver: DescentSolver,

@@ -26,7 +26,7 @@ Index = npt.NDArray[np.int64]
 
 INSTANCES_PER_CHUNK = 2048
 """Number of instances processed at a time, so that their values stay in the processor's cache."""
-BLOCK_BYTES = 2**22
+BLOCK_SIZE_BYTES = 2**22
 """Bytes of kernel values computed at a time, so that a block can be transposed within the processor's cache."""
 MAX_ROW_CACHE_BYTES = 2**24
 """Maximum number of bytes of cached rows k_x; at least 64 rows are cached."""
@@ -82,7 +82,7 @@ def compute_similarities(kernel: Kernel, dictionary: Points, bags: Bags) -> Simi
     """Compute the similarities of a dictionary to the instances of bags, block by block."""
     k, n, m = dictionary.shape[0], int(bags.offsets[-1]), len(bags)
     K = np.empty((k, n))
-    for block_instances, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK_BYTES):
+    for block_instances, block in gram_blocks(kernel, bags.instances, dictionary, BLOCK_SIZE_BYTES):
         K[:, block_instances] = block.T
     offsets = np.ascontiguousarray(bags.offsets, dtype=np.int64)
     largest, witness = np.empty((m, 2 * k)), np.empty((m, 2 * k), dtype=np.int64)

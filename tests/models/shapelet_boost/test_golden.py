@@ -158,7 +158,7 @@ def test_an_exact_oracle_closes_the_gap_of_the_hilbert_ball(golden_bags) -> None
 def test_a_fit_reports_its_fallbacks_to_other_solvers(ball: str, other: str, golden_bags, monkeypatch) -> None:
     kind = {"l1": l1_ball.L1BallPricing, "hilbert": hilbert_ball.HilbertBallPricing}[ball]
     own, calls = kind.price, iter(range(1000))
-    blocked = {"l1": "_descend", "hilbert": "run_ccp"}[ball]
+    blocked = {"l1": "_descend", "hilbert": "run_convex_concave"}[ball]
 
     def price(self, *given):
         with pytest.MonkeyPatch.context() as patch:

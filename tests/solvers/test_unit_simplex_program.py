@@ -10,7 +10,7 @@ from milopt.declaration.kernels.similarity import signed_similarity
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.schemes.oracle_pricing import choose_oracle_pricing
-from milopt.solvers.native.simplex_choice import recognise_simplex_choice
+from milopt.solvers.native.unit_simplex_program import recognise_unit_simplex_program
 from milopt.solving.clock import Clock
 from tests.models.shapelet_boost.cases import K, random_bags
 
@@ -63,16 +63,16 @@ def _simplex_oracle(upper=np.inf, total=1.0, extra_row=False, minimizes=False):
 @pytest.mark.parametrize("other", [{"upper": 0.5}, {"total": 2.0}, {"extra_row": True}])
 def test_programs_not_over_a_simplex_are_not_recognised(other) -> None:
     bags = random_bags(0, 3)[0]
-    assert recognise_simplex_choice(_simplex_oracle(), bags) is not None
-    assert recognise_simplex_choice(_simplex_oracle(**other), bags) is None
+    assert recognise_unit_simplex_program(_simplex_oracle(), bags) is not None
+    assert recognise_unit_simplex_program(_simplex_oracle(**other), bags) is None
 
 
 def test_a_minimised_objective_selects_the_smallest_entry() -> None:
-    from milopt.solvers.native.simplex_choice import SimplexChoicePricing
+    from milopt.solvers.native.unit_simplex_program import UnitSimplexPricing
 
     oracle = _simplex_oracle(minimizes=True)
-    choice = recognise_simplex_choice(oracle, random_bags(0, 3)[0])
+    choice = recognise_unit_simplex_program(oracle, random_bags(0, 3)[0])
     assert choice is not None
-    result = SimplexChoicePricing(choice).price({choice.prices: np.ones(3)}, 1, Clock(None))
+    result = UnitSimplexPricing(choice).price({choice.prices: np.ones(3)}, 1, Clock(None))
     assert result.columns[0].value == 12.0
     np.testing.assert_array_equal(result.columns[0].values["x"], [1, 0, 0, 0])

@@ -1,4 +1,4 @@
-"""The corral of Wolfe's algorithm: the face on which the search for a minimum-norm point currently is.
+"""The face on which the search for a minimum-norm point currently is; Wolfe's algorithm calls it the corral.
 
 A face is a set of weights on a few instances of each bag B_r with weight d_r > 0. Each bag's hull is shifted to a base
 instance, so that a point of c - sum_r d_r conv(B_r)  is
@@ -24,7 +24,7 @@ DEPENDENCE_TOLERANCE = 1e-12
 """A column is not added if its distance to the span of the other columns is at most this fraction of its norm."""
 
 
-class Corral(NamedTuple):
+class Face(NamedTuple):
     """A face and its factorisation (symbols as in the module docstring).
 
     Of the arrays over columns, only the first `used[0]` entries, rows and columns are in use.
@@ -55,8 +55,8 @@ class Corral(NamedTuple):
     """Number of columns, as an array of length 1."""
 
     @classmethod
-    def empty(cls, bags: int, instances: int, dimension: int) -> Corral:
-        """Return a corral without base instances and columns, with space for `dimension` independent columns."""
+    def empty(cls, bags: int, instances: int, dimension: int) -> Face:
+        """Return a face without base instances and columns, with space for `dimension` independent columns."""
         n = dimension
         return cls(
             np.full(bags, -1, dtype=np.intp),
@@ -74,9 +74,9 @@ class Corral(NamedTuple):
             np.zeros(1, dtype=np.intp),
         )
 
-    def widen(self, dimension: int) -> Corral:
+    def widen(self, dimension: int) -> Face:
         """Return the same face in a space with more dimensions; the new coordinates are 0."""
-        wide = Corral.empty(self.base.size, self.share.size, dimension)
+        wide = Face.empty(self.base.size, self.share.size, dimension)
         n = self.w.size
         for old, new in zip(self, wide, strict=True):
             if old.ndim == 2:
@@ -103,7 +103,7 @@ def axpy(a: Vector, factor: float, b: Vector, n: int) -> None:
 
 
 @njit_inner
-def add_column(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight: float) -> bool:
+def add_column(f: Face, table: Matrix, n: int, instance: int, bag: int, weight: float) -> bool:
     """Add the column of an instance to the face; return False if it depends linearly on the other columns.
 
     The face is then unchanged. Also returns False if the arrays are full. `table` has one row of coordinates per
@@ -137,7 +137,7 @@ def add_column(f: Corral, table: Matrix, n: int, instance: int, bag: int, weight
 
 
 @njit_inner
-def remove_column(f: Corral, n: int, j: int) -> None:
+def remove_column(f: Face, n: int, j: int) -> None:
     """Remove the j-th column from the face, and make R triangular again by Givens rotations of the rows of Q and R."""
     p = f.used[0] - 1
     for k in range(j, p):
@@ -168,7 +168,7 @@ def remove_column(f: Corral, n: int, j: int) -> None:
 
 
 @njit_inner
-def change_base(f: Corral, n: int, bag: int, bag_weight: float) -> None:
+def change_base(f: Face, n: int, bag: int, bag_weight: float) -> None:
     """Make the instance of the bag's first column the base of the bag, and express the other columns by the new base.
 
     Called when the weight of the old base has become 0. `bag_weight` is the weight d_r of this one bag.
@@ -189,14 +189,14 @@ def change_base(f: Corral, n: int, bag: int, bag_weight: float) -> None:
 
 
 @njit_inner
-def update_projection(f: Corral, n: int) -> None:
+def update_projection(f: Face, n: int) -> None:
     """Compute g = Q s in place."""
     for i in range(f.used[0]):
         f.g[i] = dot(f.Q[i], f.s, n)
 
 
 @njit_inner
-def minimise_on_face(f: Corral, n: int, bag_weights: Vector, z: Vector, bag_sums: Vector, bag_changes: Vector) -> None:
+def minimise_on_face(f: Face, n: int, bag_weights: Vector, z: Vector, bag_sums: Vector, bag_changes: Vector) -> None:
     """Set the weights to those of the minimum-norm point of the face's affine hull.
 
     If a weight would become negative on the way, its column is removed (if it is the weight of a base, the bag's base
@@ -235,7 +235,7 @@ def minimise_on_face(f: Corral, n: int, bag_weights: Vector, z: Vector, bag_sums
 
 
 @njit_inner
-def update_point(f: Corral, n: int) -> None:
+def update_point(f: Face, n: int) -> None:
     """Compute the point  w = s - Q'g  in place: the point of the affine hull of the face that is nearest to 0."""
     for k in range(n):
         f.w[k] = f.s[k]

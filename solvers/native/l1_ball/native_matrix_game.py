@@ -42,11 +42,11 @@ LARGEST_SCALED_ENTRY = 64.0
 
 A value above 1 makes the simplex method's tolerances relatively smaller.
 """
-NOISE_FRACTION = 1e-6
+COST_NOISE_FRACTION = 1e-6
 """Largest |w_z| (see `game`), relative to the terms whose difference it is, that is not scaled up as noise."""
 
 
-class SmallGame(NamedTuple):
+class NativeMatrixGame(NamedTuple):
     """A small game: its tableau, selections, atoms, and scaling (symbols as in the module docstring)."""
 
     tableau: Tableau
@@ -81,10 +81,10 @@ class SmallGame(NamedTuple):
     """Factor of the rows and factor of the costs in the tableau, as an array of length 2."""
 
 
-def empty_game(m: int, k: int, largest: float) -> SmallGame:
+def empty_matrix_game(m: int, k: int, largest: float) -> NativeMatrixGame:
     """Return a game without strategies yet, for m bags and a dictionary of k points; `largest` is max |K[z, x]|."""
     groups, atoms = min(m, MAX_GROUPS), min(2 * k, MAX_ATOMS)
-    return SmallGame(
+    return NativeMatrixGame(
         tableau=empty_tableau(MAX_SELECTIONS + 1, groups + atoms),
         groups=np.full(1, groups, dtype=np.int64),
         selections=np.zeros((MAX_SELECTIONS, m), dtype=np.int64),
@@ -102,7 +102,7 @@ def empty_game(m: int, k: int, largest: float) -> SmallGame:
 
 
 @njit_inner
-def reset_game(g: SmallGame, witnesses: Index) -> None:
+def reset_matrix_game(g: NativeMatrixGame, witnesses: Index) -> None:
     """Remove all selections and atoms, and set `last_witnesses` to `witnesses`, one instance per bag."""
     t, n = g.tableau, g.groups[0]
     size, rows, columns = t.size, t.rows, t.columns
@@ -119,7 +119,7 @@ def reset_game(g: SmallGame, witnesses: Index) -> None:
 
 
 @njit_inner
-def set_weights(g: SmallGame, s: Similarities, d: Vector) -> None:
+def set_weights(g: NativeMatrixGame, s: Similarities, d: Vector) -> None:
     """Change the bag weights to d, and compute the means of all selections again. Call `rebuild_tableau` afterwards."""
     n = g.groups[0]
     g.weight[:] = 0.0
@@ -130,7 +130,7 @@ def set_weights(g: SmallGame, s: Similarities, d: Vector) -> None:
 
 
 @njit_inner
-def rebuild_tableau(g: SmallGame) -> None:
+def rebuild_tableau(g: NativeMatrixGame) -> None:
     """Compute the tableau of the current game again, with the same basis, after its weights or size changed."""
     for selection in range(g.tableau.size[ROWS] - 1):
         _write_row(g, selection, g.tableau.A[selection + 1])
@@ -139,7 +139,7 @@ def rebuild_tableau(g: SmallGame) -> None:
 
 
 @njit_inner
-def set_linear_term(g: SmallGame, s: Similarities, d: Vector, c: Vector) -> None:
+def set_linear_term(g: NativeMatrixGame, s: Similarities, d: Vector, c: Vector) -> None:
     """Change the linear term to c, and update the costs and their scale. The basis is kept.
 
     The scale is estimated from the last witnesses and the bag weights d.
@@ -152,13 +152,13 @@ def set_linear_term(g: SmallGame, s: Similarities, d: Vector, c: Vector) -> None
             possible += d[i] * LARGEST_SCALED_ENTRY / g.scale[0]
     largest = 0.0
     for z in range(w.size):
-        largest = max(largest, abs(w[z]), NOISE_FRACTION * (abs(c[z]) + possible))
+        largest = max(largest, abs(w[z]), COST_NOISE_FRACTION * (abs(c[z]) + possible))
     g.scale[1] = LARGEST_SCALED_ENTRY * 2.0 ** -np.round(np.log2(largest)) if largest > 0.0 else 1.0
     _set_costs(g)
 
 
 @njit_inner
-def _set_costs(g: SmallGame) -> None:
+def _set_costs(g: NativeMatrixGame) -> None:
     """Write the scaled costs of t_G and of the atoms to the tableau."""
     t, n = g.tableau, g.groups[0]
     for j in range(n):
@@ -174,7 +174,7 @@ def _signed_entry(values: Vector, atom: int) -> float:
 
 
 @njit_inner
-def _update_mean(g: SmallGame, s: Similarities, d: Vector, selection: int) -> None:
+def _update_mean(g: NativeMatrixGame, s: Similarities, d: Vector, selection: int) -> None:
     """Compute the mean of a selection:  v = sum_{i in G} d_i k_{s(i)},  divided by the weight of its group G.
 
     The mean is 0 if that weight is 0.
@@ -189,7 +189,7 @@ def _update_mean(g: SmallGame, s: Similarities, d: Vector, selection: int) -> No
 
 
 @njit_inner
-def _write_row(g: SmallGame, selection: int, row: Vector) -> None:
+def _write_row(g: NativeMatrixGame, selection: int, row: Vector) -> None:
     """Write the scaled coefficients of  t_G - v'x,  divided by the weight of the group G, to `row`."""
     n, mean = g.groups[0], g.means[selection]
     for j in range(n):
@@ -200,7 +200,7 @@ def _write_row(g: SmallGame, selection: int, row: Vector) -> None:
 
 
 @njit_inner
-def add_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> bool:
+def add_selection(g: NativeMatrixGame, s: Similarities, d: Vector, group: int) -> bool:
     """Add the last witnesses as a selection of a group. Return True, or False without a change if there is no space."""
     t = g.tableau
     selection = t.size[ROWS] - 1
@@ -215,7 +215,7 @@ def add_selection(g: SmallGame, s: Similarities, d: Vector, group: int) -> bool:
 
 
 @njit_inner
-def add_atom(g: SmallGame, atom: int) -> bool:
+def add_atom(g: NativeMatrixGame, atom: int) -> bool:
     """Add a signed atom (z for e_z, ~z for -e_z). Return True, or False without a change if there is no space."""
     t = g.tableau
     count, m = t.size[COLUMNS] - g.groups[0], t.size[ROWS]
@@ -232,7 +232,7 @@ def add_atom(g: SmallGame, atom: int) -> bool:
 
 
 @njit_inner
-def update_idle_counts(g: SmallGame) -> None:
+def update_idle_counts(g: NativeMatrixGame) -> None:
     """Set the idle counts of selections with multipliers > 0 and of atoms with x_j > 0 to 0; add 1 to the others."""
     x, z, n = primal_values(g.tableau), row_multipliers(g.tableau), g.groups[0]
     for selection in range(z.size - 1):
@@ -242,7 +242,7 @@ def update_idle_counts(g: SmallGame) -> None:
 
 
 @njit_inner
-def drop_idle_strategies(g: SmallGame, idle: int) -> None:
+def drop_idle_strategies(g: NativeMatrixGame, idle: int) -> None:
     """Remove selections and atoms that were unused in more than `idle` games. Call `rebuild_tableau` afterwards.
 
     Nonbasic selections and basic atoms are never removed, so that the remaining rows and columns keep their basis.
@@ -272,11 +272,11 @@ def drop_idle_strategies(g: SmallGame, idle: int) -> None:
                 t.columns[part, n_kept] = t.columns[part, j]
             n_kept += 1
     size[COLUMNS] = n_kept
-    _renumber(g, row, column)
+    _renumber_strategies(g, row, column)
 
 
 @njit_inner
-def _renumber(g: SmallGame, row: Index, column: Index) -> None:
+def _renumber_strategies(g: NativeMatrixGame, row: Index, column: Index) -> None:
     """Close the gaps left by removed selections and atoms, and renumber the variables of the tableau.
 
     `row` and `column` have -1 at removed rows and columns. Their other entries are overwritten with the new numbers.

@@ -25,7 +25,7 @@ from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 
 
 @dataclass(frozen=True, eq=False)
-class SimplexChoice:
+class UnitSimplexProgram:
     """Parts of a recognised program over a simplex; p, S, s and R are those of the module docstring."""
 
     x: Variable
@@ -46,7 +46,7 @@ class SimplexChoice:
     """-1 if the declared objective is maximised, else +1. The declared objective is `sign` times the minimised one."""
 
 
-def recognise_simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None:
+def recognise_unit_simplex_program(oracle: Oracle, bags: Bags) -> UnitSimplexProgram | None:
     """Recognise the program of an oracle as linear over a simplex; return None if it has another structure."""
     program = oracle.program
     x = _simplex_variable(program)
@@ -69,7 +69,7 @@ def recognise_simplex_choice(oracle: Oracle, bags: Bags) -> SimplexChoice | None
     factor = product.left.toarray()[0]
     slope = sp.csr_array(sp.diags_array(factor) @ scale[0][1].matrix)
     sign = -1.0 if program.maximizes else 1.0
-    return SimplexChoice(
+    return UnitSimplexProgram(
         x,
         scale[0][0],
         slope,
@@ -103,12 +103,12 @@ def _is_unit_sum(expression: Expression, x: Variable) -> bool:
     )
 
 
-class SimplexChoicePricing(Pricing):
+class UnitSimplexPricing(Pricing):
     """Pricing by enumeration of the vertices of a simplex."""
 
     solver = "native"
 
-    def __init__(self, choice: SimplexChoice) -> None:
+    def __init__(self, choice: UnitSimplexProgram) -> None:
         self._choice = choice
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:

@@ -26,7 +26,7 @@ from milopt.declaration.programs.semi_infinite import Oracle
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeProgram:
+class WeakLearningProgram:
     """Parts of a recognised weak-learning program; u, w, p and B_i are those of the module docstring."""
 
     function: Function
@@ -61,7 +61,9 @@ class EdgeProgram:
         return self.column_factors * maxima + self.constant
 
 
-def recognise_edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]) -> EdgeProgram | None:
+def recognise_weak_learning_program(
+    oracle: Oracle, bags: Bags, ball: type[Norm1] | type[Norm]
+) -> WeakLearningProgram | None:
     """Recognise the program of an oracle as a weak-learning program over a ball.
 
     `bags` are the bags of the master. `ball` is `Norm1` for the ball of the coefficients, `Norm` for the ball in the
@@ -75,7 +77,7 @@ def recognise_edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[
     if radius is None or len(terms) != 1 or edge.constant.any():
         return None
     leaf, coefficient = terms[0]
-    evaluation = _inner_evaluation(leaf)
+    evaluation = _evaluation_inside_bag_max(leaf)
     column = oracle.column(bags)
     weights = _affine_weights(coefficient)
     if evaluation is None or weights is None or not _is_only_unknown(program, evaluation.function):
@@ -87,7 +89,7 @@ def recognise_edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[
     if column_factors is None or prices not in oracle.prices or not prices.shape:
         return None
     sign = 1.0 if program.maximizes else -1.0
-    return EdgeProgram(
+    return WeakLearningProgram(
         evaluation.function,
         bags,
         over,
@@ -101,7 +103,7 @@ def recognise_edge_program(oracle: Oracle, bags: Bags, ball: type[Norm1] | type[
     )
 
 
-def _inner_evaluation(leaf: Expression) -> FunctionEvaluation | None:
+def _evaluation_inside_bag_max(leaf: Expression) -> FunctionEvaluation | None:
     """Return the evaluation f(x) if `leaf` is max_{x in B_i} f(x) over the instances of bags, else None."""
     if not isinstance(leaf, BagMax):
         return None
@@ -137,7 +139,7 @@ def _column_factors(column: Expression, function: Function, bags: Bags) -> Vecto
     if len(column.terms) != 1 or column.shape != (len(bags),):
         return None
     leaf, coefficient = column.terms[0]
-    evaluation = _inner_evaluation(leaf)
+    evaluation = _evaluation_inside_bag_max(leaf)
     diagonal: Vector = coefficient.matrix.diagonal()
     if evaluation is None or not isinstance(leaf, BagMax) or leaf.argument_bags is not bags:
         return None
