@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-MAX_STEPS, RELATIVE_DECREASE, TOLERANCE, DROPPED = 10, 1e-6, 1e-4, 1e-10
+MAX_DESCENT_STEPS, MIN_RELATIVE_DECREASE, TOLERANCE, DROPPED = 10, 1e-6, 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ def coordinates(sample: Sample, ball: str) -> tuple[Array, Array]:
 def learn(features: Array, sample: Sample, d: Array, start: Array, ball: str) -> tuple[Array, int]:
     """Run the convex-concave procedure; return the maxima of the bags and the number of convex steps."""
     u, before, chosen = start, np.inf, None
-    for step in range(1, MAX_STEPS + 1):
+    for step in range(1, MAX_DESCENT_STEPS + 1):
         place, _ = maxima(features @ u, sample.offsets)
         if chosen is not None and np.array_equal(place[sample.y > 0], chosen):
             return maxima(features @ u, sample.offsets)[1], step - 1
         chosen = place[sample.y > 0]
         value, u = convex_step(features, sample, d, chosen, ball)
-        if before - value <= RELATIVE_DECREASE * abs(value):
+        if before - value <= MIN_RELATIVE_DECREASE * abs(value):
             break
         before = value
     return maxima(features @ u, sample.offsets)[1], step

@@ -31,7 +31,7 @@ from milopt.interrupt import CallEnd, run_interruptible
 from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -119,7 +119,7 @@ class ClarabelEngine(Engine):
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
-        if time_limit is not None and is_heavy(form) and self._process.can_run():
+        if time_limit is not None and has_slow_iterations(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         self._settings.time_limit = np.inf if time_limit is None else time_limit
         self._stop.clear()

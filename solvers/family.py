@@ -19,7 +19,7 @@ from milopt.errors import ParameterError
 from milopt.name_suggestions import unknown_name_error
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -109,7 +109,7 @@ class BackendEngine(Engine):
         """
         if self.form.n == 0:
             return answer_without_columns(self.form, self.options.tolerance)
-        may_be_late = not self._respects_time_limit or is_heavy(self.form)
+        may_be_late = not self._respects_time_limit or has_slow_iterations(self.form)
         if time_limit is not None and may_be_late and self._process.can_run():
             return self._process.solve(self.form, time_limit)
         return self.solve_form(self.form, time_limit)

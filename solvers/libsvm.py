@@ -29,7 +29,7 @@ from milopt.cones import ZERO
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solvers.family import option_error
 from milopt.solving.engine import Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -117,7 +117,7 @@ class LibSVMEngine(Engine):
         reason = LibSVM().unsupported_reason(form)
         if reason is not None:
             raise UnsupportedError(f"libsvm cannot solve {form.name!r}: {reason}.")
-        if time_limit is not None and is_heavy(form) and self._process.can_run():
+        if time_limit is not None and has_slow_iterations(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         s = _equality_coefficients(form)
         y, k = np.sign(s), -float(form.q[0])

@@ -41,7 +41,7 @@ from milopt.solvers.family import MIP_GAP_FRACTION
 from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -140,7 +140,7 @@ class ScipEngine(Engine):
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
-        if time_limit is not None and is_heavy(form) and self._process.can_run():
+        if time_limit is not None and has_slow_iterations(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         start = time.perf_counter()
         program = _build_program(idle_rows.apply(form), self.options)

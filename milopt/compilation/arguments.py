@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides, signs_of
+from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE_PLACE, AtomSides, signs_of
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression
@@ -78,7 +78,7 @@ def expression_sides(
     for leaf, coefficient in expression.terms:
         if not isinstance(leaf, Atom):
             continue
-        keeps = is_top_level and where == OBJECTIVE and stays_quadratic(leaf, coefficient)
+        keeps = is_top_level and where == OBJECTIVE_PLACE and stays_quadratic(leaf, coefficient)
         if keeps:
             above, below = np.arange(leaf.size), np.zeros(0, dtype=np.intp)
         else:

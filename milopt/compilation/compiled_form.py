@@ -64,12 +64,12 @@ def row_blocks(form: EvaluationForm, active: Index, start: int = 0) -> list[RowB
     The first block begins at row `start`. If one row of a non-polyhedral cone is active, all rows of the cone must be
     active.
     """
-    block_of = np.searchsorted(form.starts, active, side="right") - 1
+    block_of = np.searchsorted(form.block_starts, active, side="right") - 1
     cuts = np.flatnonzero(block_of[1:] != block_of[:-1]) + 1
     result: list[RowBlock] = []
     for first, stop in pairwise([0, *cuts.tolist(), active.size]) if active.size else ():
         block = form.blocks[block_of[first]]
-        local = active[first:stop] - form.starts[block_of[first]]
+        local = active[first:stop] - form.block_starts[block_of[first]]
         instance = block.instance[local]
         shown = instance if (instance >= 0).any() else None
         sizes = None if block.cone.is_polyhedral else block.sizes
@@ -87,5 +87,5 @@ def split_polyhedral_rows(form: EvaluationForm, active: Index) -> tuple[Index, l
     cones = [k for k, block in enumerate(form.blocks) if not block.cone.is_polyhedral]
     if not cones:
         return active, cones
-    block_of = np.searchsorted(form.starts, active, side="right") - 1
+    block_of = np.searchsorted(form.block_starts, active, side="right") - 1
     return active[~np.isin(block_of, cones)], cones

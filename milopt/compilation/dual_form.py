@@ -74,7 +74,8 @@ def dual_unsupported_reason(form: EvaluationForm, stationary: bool = False) -> s
         if ridge <= 0:
             return f"The dual needs ||{space.function.name}||^2 in the objective with a positive weight."
     if has_nonpolyhedral_cone(form):
-        return f"The dual of a program with {form.conic[0][1].cone.display_name}s is not formed; use the primal form."
+        cone = form.conic_blocks[0][1].cone
+        return f"The dual of a program with {cone.display_name}s is not formed; use the primal form."
     if form.integer.any():
         return "A program with integer variables has no dual of this kind."
     free = not form.rows.count and not np.isfinite(form.lower).any() and not np.isfinite(form.upper).any()

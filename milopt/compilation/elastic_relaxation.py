@@ -12,7 +12,7 @@ z'(F x + g) >= 0 at every feasible point x of the program. Hence z proves that t
 
 If a column has no bound on the side where its entry of z'F would require one, the maximum is infinite. An entry that
 is not exactly 0 because of rounding is therefore left out, and the margin then excludes only points up to a certain
-size; `ElasticRelaxation` requires that this size is at least `MIN_EXCLUDED_SIZE` in scaled units.
+size; `ElasticRelaxation` requires that this size is at least `MIN_EXCLUDED_POINT_SIZE` in scaled units.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from milopt.cones import NONNEGATIVE, ZERO, Cone
 from milopt.declaration.programs.sparse import absolute, selection_matrix
 from milopt.errors import UnsupportedError
 
-MIN_EXCLUDED_SIZE = 1e8
+MIN_EXCLUDED_POINT_SIZE = 1e8
 """A Farkas vector must exclude all feasible points of at most this size, in scaled units."""
 CANCELLATION_TOLERANCE = 1e-9
 """Smallest margin of a proof, relative to the sum of the absolute terms of the margin."""
@@ -42,7 +42,7 @@ ROUNDING_TOLERANCE = 1e-11
 
 A row holds if its violation is within this tolerance or within `FEASIBILITY_TOLERANCE`.
 """
-MIN_REPORTED_SHARE = 1e-6
+MIN_REPORTED_VIOLATION_SHARE = 1e-6
 """Smallest share of the total violation for which a block is named in a message."""
 
 
@@ -88,7 +88,8 @@ class ElasticRelaxation:
         margin = -float(terms.sum())
         unbounded_part = float(np.abs(combination[~is_bounded]).sum())
         return (
-            margin > CANCELLATION_TOLERANCE * float(np.abs(terms).sum()) and margin > MIN_EXCLUDED_SIZE * unbounded_part
+            margin > CANCELLATION_TOLERANCE * float(np.abs(terms).sum())
+            and margin > MIN_EXCLUDED_POINT_SIZE * unbounded_part
         )
 
     def proves_feasibility(self, x: Vector | None) -> bool:
@@ -127,7 +128,7 @@ class ElasticRelaxation:
         worst: dict[str, float] = {}
         for block in form.rows:
             size = float(wrong[block.start : block.stop].sum())
-            if size > MIN_REPORTED_SHARE * total:
+            if size > MIN_REPORTED_VIOLATION_SHARE * total:
                 worst[block.name] = worst.get(block.name, 0.0) + size
         return ", ".join(f"{name!r} by {size:.3g}" for name, size in sorted(worst.items(), key=lambda item: -item[1]))
 
@@ -152,7 +153,7 @@ def _elastic_columns(form: StandardForm) -> sp.csr_array:
     """Return the matrix D of the module docstring: columns for inequalities, for other cones, and for equations."""
     equal, above = form.rows_in(ZERO), form.rows_in(NONNEGATIVE)
     columns = [selection_matrix(above, form.m)]
-    for block in form.conic:
+    for block in form.conic_blocks:
         sizes = block.cone_sizes
         points = [_interior_point(block.cone, int(size)) for size in sizes]
         owner = np.repeat(np.arange(sizes.size), sizes)
@@ -166,7 +167,7 @@ def _elastic_columns(form: StandardForm) -> sp.csr_array:
 
 def _interior_point(cone: Cone, size: int) -> Vector:
     """Return an interior point of a cone with `size` rows, or raise `UnsupportedError` if the cone has none."""
-    point = cone.interior(size)
+    point = cone.interior_point(size)
     if point is None:
         raise UnsupportedError(f"Rows in {cone.display_name}s have no relaxation: the cone has no interior point.")
     return point
@@ -193,5 +194,5 @@ def _move_into_dual_cone(form: StandardForm, z: Vector) -> Vector:
     inside = z.copy()
     for block in form.rows:
         span = slice(block.start, block.stop)
-        inside[span] = block.cone.dual_inside(z[span], block.cone_sizes)
+        inside[span] = block.cone.move_inside_dual(z[span], block.cone_sizes)
     return inside

@@ -21,7 +21,7 @@ from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.sparse import from_parts, have_same_pattern, row_lengths
 from milopt.errors import DeclarationError
 
-OBJECTIVE = "objective"
+OBJECTIVE_PLACE = "objective"
 """Value of `AtomSides.where` for the objective."""
 ABOVE, BELOW = 1, -1
 """The two sides from which an atom can be needed, which are also the directions of estimates."""

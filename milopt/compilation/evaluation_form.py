@@ -195,7 +195,7 @@ class EvaluationForm:
         return stack_affine_rows([block.rows for block in self.blocks])
 
     @cached_property
-    def starts(self) -> Index:
+    def block_starts(self) -> Index:
         """Index of the first row of each block, followed by the total number of rows."""
         return np.concatenate([[0], np.cumsum([block.count for block in self.blocks], dtype=np.intp)]).astype(np.intp)
 
@@ -209,25 +209,25 @@ class EvaluationForm:
         return np.concatenate(parts).astype(np.intp) if parts else np.zeros(0, dtype=np.intp)
 
     @cached_property
-    def equality(self) -> npt.NDArray[np.bool_]:
+    def is_equality(self) -> npt.NDArray[np.bool_]:
         """Per row, True if it is an equation (lies in the zero cone)."""
         return self._rows_in(ZERO)
 
     @cached_property
-    def inequality(self) -> npt.NDArray[np.bool_]:
+    def is_inequality(self) -> npt.NDArray[np.bool_]:
         """Per row, True if it is an inequality (lies in the non-negative cone)."""
         return self._rows_in(NONNEGATIVE)
 
     @cached_property
-    def conic(self) -> tuple[tuple[int, LoweredBlock], ...]:
+    def conic_blocks(self) -> tuple[tuple[int, LoweredBlock], ...]:
         """Blocks whose cones are not polyhedral, each with the index of its first row."""
-        starts = zip(self.starts[:-1].tolist(), self.blocks, strict=True)
+        starts = zip(self.block_starts[:-1].tolist(), self.blocks, strict=True)
         return tuple((start, block) for start, block in starts if not block.cone.is_polyhedral)
 
     def _rows_in(self, cone: Cone) -> npt.NDArray[np.bool_]:
         """Return, per row, True if it lies in a cone of this kind."""
         flags = np.array([block.cone is cone for block in self.blocks], dtype=bool)
-        return np.repeat(flags, np.diff(self.starts))
+        return np.repeat(flags, np.diff(self.block_starts))
 
     def with_objective(self, objective: Objective) -> EvaluationForm:
         """Return the form with another objective."""
@@ -239,7 +239,7 @@ class EvaluationForm:
 
     def _share_cached_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
         """Copy the cached properties of the rows, and those in `more`, to `changed`, a form with the same rows."""
-        known = ("rows", "starts", "group", "equality", "inequality", "conic", *more)
+        known = ("rows", "block_starts", "group", "is_equality", "is_inequality", "conic_blocks", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
@@ -248,14 +248,14 @@ class EvaluationForm:
 
         Cached properties, except `group`, are extended to the new rows instead of computed again.
         """
-        longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.starts[-1:], block.cone
+        longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.block_starts[-1:], block.cone
         longer.__dict__.update(
             bounds=self.bounds,
             rows=stack_affine_rows([self.rows, block.rows]),
-            starts=np.concatenate([self.starts, start + block.count]),
-            equality=np.concatenate([self.equality, np.full(block.count, cone is ZERO)]),
-            inequality=np.concatenate([self.inequality, np.full(block.count, cone is NONNEGATIVE)]),
-            conic=(*self.conic, *([] if cone.is_polyhedral else [(int(start[0]), block)])),
+            block_starts=np.concatenate([self.block_starts, start + block.count]),
+            is_equality=np.concatenate([self.is_equality, np.full(block.count, cone is ZERO)]),
+            is_inequality=np.concatenate([self.is_inequality, np.full(block.count, cone is NONNEGATIVE)]),
+            conic_blocks=(*self.conic_blocks, *([] if cone.is_polyhedral else [(int(start[0]), block)])),
         )
         return longer
 

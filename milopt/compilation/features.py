@@ -22,7 +22,7 @@ class Feature(Enum):
         return self.value
 
 
-QUADRATICS = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
+QUADRATIC_FEATURES = frozenset({Feature.QUADRATIC, Feature.INTEGER_QUADRATIC})
 """Features of programs with a quadratic objective: each has one of them, and `NONCONVEX` if it is not convex."""
 
 
@@ -46,7 +46,7 @@ def combine_integer_and_quadratic(features: Collection[Feature]) -> frozenset[Fe
 
 def cones_of(form: StandardForm) -> frozenset[str]:
     """Return the names of the non-polyhedral cones of a program in standard form."""
-    return frozenset(block.cone.name for block in form.conic)
+    return frozenset(block.cone.name for block in form.conic_blocks)
 
 
 def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
@@ -59,4 +59,4 @@ def kind_name(features: Collection[Feature], cones: Collection[str]) -> str:
     conic = [kind for kind in kinds if kind is not None]
     if conic:
         return conic[-1]
-    return ("MI" if is_integer else "") + ("LP" if not QUADRATICS.intersection(features) else "QP")
+    return ("MI" if is_integer else "") + ("LP" if not QUADRATIC_FEATURES.intersection(features) else "QP")

@@ -7,7 +7,7 @@ program in which minorants replace such atoms.
 
 from __future__ import annotations
 
-from milopt.compilation.features import QUADRATICS, Feature, combine_integer_and_quadratic, kind_name
+from milopt.compilation.features import QUADRATIC_FEATURES, Feature, combine_integer_and_quadratic, kind_name
 from milopt.compilation.program_curvature import judge_program_convexity
 from milopt.compilation.sides import atom_sides, other_side_atoms
 from milopt.cones import get_cone
@@ -32,7 +32,7 @@ def required_features(program: Program) -> frozenset[Feature]:
     `NONCONVEX` is added if the quadratic objective is not convex, or if it is too large to be judged.
     """
     declared = declared_features(program)
-    is_nonconvex = not declared.isdisjoint(QUADRATICS) and not judge_program_convexity(program).convex
+    is_nonconvex = not declared.isdisjoint(QUADRATIC_FEATURES) and not judge_program_convexity(program).convex
     return declared | {Feature.NONCONVEX} if is_nonconvex else declared
 
 

@@ -28,6 +28,6 @@ def lower_program(program: Program, stand_ins: StandIns | None = None, both_side
     stand-ins of maxima replace them also where they are needed from above.
     """
     lowering = Lowering(program, stand_ins, both_sides)
-    objective = lowering.objective()
-    blocks = {name: lowering.block(name, constraint) for name, constraint in program.constraints.items()}
+    objective = lowering.lower_objective()
+    blocks = {name: lowering.lower_block(name, constraint) for name, constraint in program.constraints.items()}
     return LoweredProgram(lowering, objective, blocks, lowering.assemble(objective, list(blocks.values())))

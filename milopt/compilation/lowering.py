@@ -55,12 +55,12 @@ class Lowering:
 
     def form(self) -> EvaluationForm:
         """Return the evaluation form of the whole program at the present stand-ins and parameter values."""
-        objective = self.objective()
-        return self.assemble(objective, [self.block(name, c) for name, c in self.program.constraints.items()])
+        objective = self.lower_objective()
+        return self.assemble(objective, [self.lower_block(name, c) for name, c in self.program.constraints.items()])
 
     def assemble(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
         """Return the evaluation form of an objective and declared blocks, to which the auxiliary rows are appended."""
-        return self.assemble_without_auxiliary_rows(objective, [*blocks, *self.auxiliary])
+        return self.assemble_without_auxiliary_rows(objective, [*blocks, *self.auxiliary_blocks])
 
     def assemble_without_auxiliary_rows(self, objective: Objective, blocks: list[LoweredBlock]) -> EvaluationForm:
         """Return the evaluation form of an objective and blocks of rows, without auxiliary rows."""
@@ -78,7 +78,7 @@ class Lowering:
         )
 
     @property
-    def auxiliary(self) -> list[LoweredBlock]:
+    def auxiliary_blocks(self) -> list[LoweredBlock]:
         """Auxiliary rows, which are epigraphs t >= atom with auxiliary columns t."""
         return self.epigraphs.blocks
 
@@ -99,7 +99,7 @@ class Lowering:
 
     # -- the objective -------------------------------------------------------------------------------------------
 
-    def objective(self) -> Objective:
+    def lower_objective(self) -> Objective:
         """Compile the minimised objective; atoms that do not become squared terms may add auxiliary columns."""
         rows, atoms = self.affine.separate_atoms(self.program.minimized_objective())
         ridge = np.zeros(len(self.affine.free_functions))
@@ -149,7 +149,7 @@ class Lowering:
 
     # -- constraint blocks ---------------------------------------------------------------------------------------
 
-    def block(self, name: str, constraint: Constraint) -> LoweredBlock:
+    def lower_block(self, name: str, constraint: Constraint) -> LoweredBlock:
         """Compile one declared constraint block.
 
         Rows with an open entry (an entry of an atom that has no minorant, see `Minorant.is_open`) are omitted. Raise a

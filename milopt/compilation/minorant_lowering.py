@@ -73,9 +73,9 @@ class MinorantLowering(Lowering):
 
         Without an objective, its atoms do not count in `sizes` either.
         """
-        objective = self.objective() if has_objective else self._zero_objective()
+        objective = self.lower_objective() if has_objective else self._zero_objective()
         return self.assemble_without_auxiliary_rows(
-            objective, [self.block(name, c) for name, c in self.program.constraints.items()]
+            objective, [self.lower_block(name, c) for name, c in self.program.constraints.items()]
         )
 
     def _zero_objective(self) -> Objective:
@@ -83,10 +83,10 @@ class MinorantLowering(Lowering):
         points = tuple(np.zeros(n) for n in self.affine.point_counts)
         return Objective(np.zeros(self.affine.width), points, (0.0,) * len(points), (), 0.0)
 
-    def block(self, name: str, constraint: Constraint) -> LoweredBlock:
+    def lower_block(self, name: str, constraint: Constraint) -> LoweredBlock:
         """Return the rows of one declared block, with minorants in place of atoms."""
         self._weights = np.abs(self.duals[name])
-        return super().block(name, constraint)
+        return super().lower_block(name, constraint)
 
     def stays_quadratic(self, atom: Atom, coefficient: Coefficient) -> bool:
         """Return True if the atom becomes a squared term of the objective: if it is quadratic without inner atoms.

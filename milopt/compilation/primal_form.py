@@ -216,7 +216,7 @@ class PrimalForm(CompiledForm):
             block = self.source.blocks[c]
             matrices.append(self._row_matrix(block.rows))
             offsets.append(block.rows.g)
-            row_of.append(np.arange(self.source.starts[c], self.source.starts[c + 1]))
+            row_of.append(np.arange(self.source.block_starts[c], self.source.block_starts[c + 1]))
             size = block.count
             if block.space is not None:
                 span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))

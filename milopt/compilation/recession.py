@@ -81,5 +81,5 @@ class RecessionProgram:
         near = np.zeros(rows.size)
         for block in self.form.rows:
             part = slice(block.start, block.stop)
-            near[part] = block.cone.inside(rows[part], block.cone_sizes)
+            near[part] = block.cone.move_inside(rows[part], block.cone_sizes)
         return near

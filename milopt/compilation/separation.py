@@ -111,7 +111,7 @@ def separate_squares(form: EvaluationForm, active: Index) -> SeparableProgram:
     free = np.full(width - n, np.inf)
     return SeparableProgram(
         stack_affine_rows(parts),
-        np.concatenate([form.equality[active], np.ones(width - n, dtype=bool)]),
+        np.concatenate([form.is_equality[active], np.ones(width - n, dtype=bool)]),
         tuple(names),
         np.concatenate([form.lower, -free]),
         np.concatenate([form.upper, free]),
@@ -130,4 +130,4 @@ def _is_separable(square: SquaredTerm) -> bool:
 
 def has_nonpolyhedral_cone(form: EvaluationForm) -> bool:
     """Return True if any block of rows of the form lies in a non-polyhedral cone."""
-    return bool(form.conic)
+    return bool(form.conic_blocks)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.compilation.arguments import expression_sides
-from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE, AtomSides
+from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE_PLACE, AtomSides
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.programs.program import Program, leaves
 from milopt.errors import UnsupportedError
@@ -19,7 +19,7 @@ def atom_sides(program: Program) -> tuple[AtomSides, ...]:
     Quadratic terms of the objective (see `stays_quadratic`) are left out.
     """
     result: list[AtomSides] = []
-    places = [(OBJECTIVE, program.minimized_objective(), ABOVE)]
+    places = [(OBJECTIVE_PLACE, program.minimized_objective(), ABOVE)]
     places += [(name, constraint.expression, BELOW) for name, constraint in program.constraints.items()]
     for where, expression, direction in places:
         result += expression_sides(where, expression, np.full(expression.size, direction, dtype=np.int8))

@@ -156,7 +156,7 @@ class StandardForm:
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.intp)
 
     @cached_property
-    def conic(self) -> tuple[RowBlock, ...]:
+    def conic_blocks(self) -> tuple[RowBlock, ...]:
         """Row blocks whose cones are not polyhedral."""
         return tuple(block for block in self.rows if not block.cone.is_polyhedral)
 

@@ -29,9 +29,9 @@ class Cone(ABC):
     """Base class of closed convex cones K.
 
     Rows of a program lie in a product of cones of one kind; each cone of the product is called a factor. `distance`,
-    `dual_distance`, `inside` and `dual_inside` get the values of all rows of a product and `sizes`, the number of rows
-    of each factor. The distances are returned as one number per factor, the points as one number per row. K* is the
-    dual cone: all z with <s, z> >= 0 for every s in K.
+    `dual_distance`, `move_inside` and `move_inside_dual` get the values of all rows of a product and `sizes`, the
+    number of rows of each factor. The distances are returned as one number per factor, the points as one number per
+    row. K* is the dual cone: all z with <s, z> >= 0 for every s in K.
 
     A subclass must define all abstract methods and all class attributes; otherwise its class statement raises a
     TypeError. Every class has one instance, so cones are compared with `is`.
@@ -86,22 +86,22 @@ class Cone(ABC):
         """Return, for each factor, an upper bound on the Euclidean distance from z to K*; 0 if z is in K*."""
 
     @abstractmethod
-    def inside(self, s: Vector, sizes: Index) -> Vector:
+    def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return a point of K at most `distance` away from s in each factor; s itself if s is in K."""
 
     @abstractmethod
-    def dual_inside(self, z: Vector, sizes: Index) -> Vector:
+    def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return a point of K* at most `dual_distance` away from z in each factor; z itself if z is in K*."""
 
     @abstractmethod
-    def dual_rows(self, size: int) -> sp.csr_array | None:
+    def dual_membership_matrix(self, size: int) -> sp.csr_array | None:
         """Return the matrix M such that z is in K* if and only if M z is in K; None if K* is the whole space.
 
         M is the matrix of one factor with `size` rows.
         """
 
     @abstractmethod
-    def interior(self, size: int) -> Vector | None:
+    def interior_point(self, size: int) -> Vector | None:
         """Return a point in the interior of one factor with `size` rows; None if the interior is empty."""
 
     def factor_sizes(self, count: int, sizes: Index | None, rows: str) -> Index:

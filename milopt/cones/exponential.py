@@ -19,7 +19,7 @@ from milopt.cones.cone import CbfCone, Cone
 
 Triples = npt.NDArray[np.float64]
 """Matrix with one row per factor, which contains the three numbers of the factor."""
-DUAL_TO_PRIMAL = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+DUAL_TO_PRIMAL_MATRIX = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """Matrix M such that z is in K* if and only if M z is in K."""
 
 
@@ -42,20 +42,20 @@ class Exponential(Cone):
         """Return the distance from (u, v, w) to the nearest of three points of K*: w raised, v raised, or u = 0."""
         return _smallest_distance(z.reshape(-1, 3), *_dual_candidates(z))
 
-    def inside(self, s: Vector, sizes: Index) -> Vector:
+    def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return the nearest to (x, y, z) of three points of K: with z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
         return _nearest_candidate(points, _nearest_on_face(points), _lower_x(points), _raise_z(points)).ravel()
 
-    def dual_inside(self, z: Vector, sizes: Index) -> Vector:
+    def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return the nearest to (u, v, w) of three points of K*: with w raised, v raised, or u = 0."""
         return _nearest_candidate(z.reshape(-1, 3), *_dual_candidates(z)).ravel()
 
-    def dual_rows(self, size: int) -> sp.csr_array:
+    def dual_membership_matrix(self, size: int) -> sp.csr_array:
         """Return the matrix M of the map (u, v, w) -> (u - v, -u, w), which maps K* onto K."""
-        return sp.csr_array(DUAL_TO_PRIMAL)
+        return sp.csr_array(DUAL_TO_PRIMAL_MATRIX)
 
-    def interior(self, size: int) -> Vector:
+    def interior_point(self, size: int) -> Vector:
         """Return the interior point (x, y, z) = (-1, 1, 1)."""
         return np.array([-1.0, 1.0, 1.0])
 
@@ -90,7 +90,7 @@ def _dual_candidates(z: Vector) -> tuple[Triples, Triples, Triples]:
     points = z.reshape(-1, 3)
     u, v, w = points.T
     face = np.column_stack([np.zeros(u.size), np.maximum(v, 0.0), np.maximum(w, 0.0)])
-    primal = points @ DUAL_TO_PRIMAL.T
+    primal = points @ DUAL_TO_PRIMAL_MATRIX.T
     # The first entry of the primal point is u - v, so lowering that entry by d raises v by d.
     lowered, raised = _lower_x(primal), _raise_z(primal)
     shifted_v = np.column_stack([u, np.where(lowered[:, 0] < primal[:, 0], u - lowered[:, 0], v), w])

@@ -27,18 +27,18 @@ class Nonnegative(Cone):
         """Return the distance max(-z, 0)."""
         return self.distance(z, sizes)
 
-    def inside(self, s: Vector, sizes: Index) -> Vector:
+    def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return max(s, 0), the nearest point of K."""
         return np.maximum(s, 0.0)
 
-    def dual_inside(self, z: Vector, sizes: Index) -> Vector:
+    def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return max(z, 0), the nearest point of K*."""
-        return self.inside(z, sizes)
+        return self.move_inside(z, sizes)
 
-    def dual_rows(self, size: int) -> sp.csr_array:
+    def dual_membership_matrix(self, size: int) -> sp.csr_array:
         """Return the identity matrix, because K* = K."""
         return sp.csr_array(sp.eye_array(size))
 
-    def interior(self, size: int) -> Vector:
+    def interior_point(self, size: int) -> Vector:
         """Return the interior point (1, ..., 1)."""
         return np.ones(size)

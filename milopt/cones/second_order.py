@@ -31,22 +31,22 @@ class SecondOrder(Cone):
         """Return max(||v|| - t, 0) for z = (t, v)."""
         return self.distance(z, sizes)
 
-    def inside(self, s: Vector, sizes: Index) -> Vector:
+    def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return s = (t, v) with t replaced by ||v|| if t < ||v||."""
         heads, lengths = _heads_and_tail_norms(s, sizes)
         result = s.copy()
         result[factor_starts(sizes)] = np.maximum(heads, lengths)
         return result
 
-    def dual_inside(self, z: Vector, sizes: Index) -> Vector:
+    def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return z = (t, v) with t replaced by ||v|| if t < ||v||."""
-        return self.inside(z, sizes)
+        return self.move_inside(z, sizes)
 
-    def dual_rows(self, size: int) -> sp.csr_array:
+    def dual_membership_matrix(self, size: int) -> sp.csr_array:
         """Return the identity matrix, because K* = K."""
         return sp.csr_array(sp.eye_array(size))
 
-    def interior(self, size: int) -> Vector:
+    def interior_point(self, size: int) -> Vector:
         """Return the interior point (1, 0, ..., 0)."""
         return np.asarray(np.eye(1, size)[0])
 

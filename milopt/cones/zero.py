@@ -26,16 +26,16 @@ class Zero(Cone):
         """Return 0 for each factor, because every z is in K*."""
         return np.zeros(z.size)
 
-    def inside(self, s: Vector, sizes: Index) -> Vector:
+    def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return zeros, the only point of K."""
         return np.zeros(s.size)
 
-    def dual_inside(self, z: Vector, sizes: Index) -> Vector:
+    def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return a copy of z, because every z is in K*."""
         return z.copy()
 
-    def dual_rows(self, size: int) -> None:
+    def dual_membership_matrix(self, size: int) -> None:
         """Return None, because K* is the whole space."""
 
-    def interior(self, size: int) -> None:
+    def interior_point(self, size: int) -> None:
         """Return None, because the interior of K is empty."""

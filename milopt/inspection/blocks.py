@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.compilation.entry_sides import OBJECTIVE, AtomSides
+from milopt.compilation.entry_sides import OBJECTIVE_PLACE, AtomSides
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.lowering_attempt import count_evaluated_points
 from milopt.compilation.sides import atom_sides
@@ -95,7 +95,7 @@ def atom_table(program: Program) -> Table:
     """
     selections = [side for side in atom_sides(program) if isinstance(side.atom, SelectionAtom)]
     rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in selections]
-    places = [(OBJECTIVE, program.minimized_objective(), 1.0)]
+    places = [(OBJECTIVE_PLACE, program.minimized_objective(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
     for where, expression, convex_sign in places:
         rows += [(text, _place(where), side) for text, side in _atoms_without_maxima(expression, convex_sign)]
@@ -129,7 +129,7 @@ def _side_words(side: AtomSides) -> str:
 
 def _place(where: str) -> str:
     """Return the name of a constraint in quotes, or "the objective"."""
-    return "the objective" if where == OBJECTIVE else repr(where)
+    return "the objective" if where == OBJECTIVE_PLACE else repr(where)
 
 
 def _describe_sense(name: str, constraint: Constraint, form: EvaluationForm | None) -> str:

@@ -18,7 +18,7 @@ def preamble_lines(form: StandardForm, mark: str, *, columns: int, rows: int) ->
 
 def check_no_cones(form: StandardForm, format_name: str) -> None:
     """Raise an error if rows lie in cones that are not polyhedral; `format_name` is the format, LP or MPS."""
-    for block in form.conic:
+    for block in form.conic_blocks:
         raise UnsupportedError(
             f"{format_name} files only support linear rows, and {block.name!r} has {block.cone.display_name}s; "
             "write a CBF file instead."

@@ -38,7 +38,7 @@ def to_pyomo(form: StandardForm) -> ConcreteModel:
     """
     import pyomo.environ as pyo
 
-    for block in form.conic:
+    for block in form.conic_blocks:
         raise UnsupportedError(
             f"Pyomo supports LP, QP and MILP, and {block.name!r} has {block.cone.display_name}s; "
             "use to_cvxpy(), or a CBF file, instead."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from milopt.arrays import Index
 from milopt.compilation.compile_program import WitnessChoice, witness_minorants
-from milopt.compilation.entry_sides import OBJECTIVE
+from milopt.compilation.entry_sides import OBJECTIVE_PLACE
 from milopt.compilation.minorant import StandIn
 from milopt.compilation.sides import atom_sides
 from milopt.declaration.atoms.atom import SelectionAtom
@@ -22,7 +22,7 @@ def witness_notes(program: Program, witnesses: WitnessChoice) -> tuple[str, ...]
     chosen, lines = witness_minorants(program, witnesses), list[str]()
     for side in atom_sides(program):
         if side.witness.size:
-            place = "the objective" if side.where == OBJECTIVE else f"{side.where!r}"
+            place = "the objective" if side.where == OBJECTIVE_PLACE else f"{side.where!r}"
             maxima = f"{side.witness.size} of the {side.atom.size} maxima of {side.atom.describe()} in {place}"
             lines.append(f"one convex step of a DC program: {maxima}, on their concave side,")
             if isinstance(side.atom, SelectionAtom):

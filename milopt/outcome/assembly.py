@@ -62,11 +62,13 @@ def assemble_result(
         scheme=scheme,
         termination=ended,
         point=point or outcome.status,
-        objective=_objective(lowering, outcome) if has_point else _objective_without_point(ended, program.maximizes),
+        objective=_declared_objective(lowering, outcome)
+        if has_point
+        else _objective_without_point(ended, program.maximizes),
         bound=None if limit is None else (-limit if program.maximizes else limit),
-        values=_values(lowering, outcome) if has_point else {},
-        functions=_functions(lowering, spaces, outcome) if has_point else {},
-        duals=_duals(program, outcome),
+        values=_variable_values(lowering, outcome) if has_point else {},
+        functions=_fitted_functions(lowering, spaces, outcome) if has_point else {},
+        duals=_block_multipliers(program, outcome),
         reduced_costs=_reduced_costs(lowering, outcome),
         certificate=outcome.certificate,
         raw_status=outcome.raw_status,
@@ -80,23 +82,23 @@ def assemble_result(
         log=outcome.log,
         witnesses=witnesses or {},
         inertia=outcome.inertia,
-        size=_size(lowering, outcome.form),
+        size=_program_size(lowering, outcome.form),
         farkas=_farkas_multipliers(lowering, outcome, ended),
-        ray=_ray(lowering, spaces, outcome, ended),
-        cone_duals=_cone_duals(outcome) if has_point else {},
+        ray=_unbounded_ray(lowering, spaces, outcome, ended),
+        cone_duals=_cone_multipliers(outcome) if has_point else {},
         form=outcome.form_reason,
         parameters={name: p.value for name, p in program.parameters.items() if p.value is not None},
     )
 
 
-def _size(lowering: Lowering, form: EvaluationForm) -> Size | None:
+def _program_size(lowering: Lowering, form: EvaluationForm) -> Size | None:
     """Return the size of the lowered program; None if minorants replaced atoms on their convex side too."""
     if lowering.other_side.both_sides:
         return None
     return Size(form.rows.count, form.n, sum(space.count for space in form.spaces))
 
 
-def _objective(lowering: Lowering, outcome: Outcome) -> float:
+def _declared_objective(lowering: Lowering, outcome: Outcome) -> float:
     """Return the declared objective at the point, in its declared sense.
 
     Atoms are evaluated directly instead of read from auxiliary columns.
@@ -114,7 +116,7 @@ def _objective_without_point(ended: Termination, maximizes: bool) -> float:
     return -least if maximizes else least
 
 
-def _values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
+def _variable_values(lowering: Lowering, outcome: Outcome) -> dict[str, Vector]:
     """Return the values of the variables by name."""
     assert outcome.point is not None
     return _split_by_variable(lowering.program.variables, outcome.form, outcome.point.x)
@@ -141,7 +143,7 @@ def _farkas_multipliers(lowering: Lowering, outcome: Outcome, ended: Termination
     return proof.rows | proof.bounds
 
 
-def _ray(
+def _unbounded_ray(
     lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome, ended: Termination
 ) -> dict[str, Vector | FittedFunction]:
     """Return the ray of an unbounded program by variable and function; empty without a ray or for a DC program.
@@ -158,10 +160,10 @@ def _ray(
     unit = float(max(sizes))
     ray = PrimalDualPoint(ray.x / unit, tuple(a / unit for a in ray.coefficients), None)
     moved = replace(outcome, point=ray)
-    return {**_values(lowering, moved), **_functions(lowering, spaces, moved)}
+    return {**_variable_values(lowering, moved), **_fitted_functions(lowering, spaces, moved)}
 
 
-def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
+def _cone_multipliers(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
     """Return the multipliers of non-polyhedral cones by the name of their block of rows."""
     assert outcome.point is not None
     z = outcome.point.z
@@ -169,7 +171,7 @@ def _cone_duals(outcome: Outcome) -> dict[str, tuple[Vector, ...]]:
         return {}
     return {
         block.name: tuple(np.split(z[start : start + block.count], np.cumsum(block.cone_sizes)[:-1]))
-        for start, block in outcome.form.conic
+        for start, block in outcome.form.conic_blocks
     }
 
 
@@ -182,7 +184,7 @@ def _split_by_variable(declared: Mapping[str, Variable], form: EvaluationForm, c
     return values
 
 
-def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:
+def _fitted_functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outcome) -> dict[str, FittedFunction]:
     """Return the fitted functions by name, both those without and those with a dictionary."""
     assert outcome.point is not None
     fitted: dict[str, FittedFunction] = {}
@@ -194,7 +196,7 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
             continue
         support = np.flatnonzero(coefficients)
         fitted[function.name] = FittedFunction(function.kernel, space.points[support], coefficients[support])
-    values = _values(lowering, outcome) if lowering.program.functions else {}
+    values = _variable_values(lowering, outcome) if lowering.program.functions else {}
     for name, function in lowering.program.functions.items():
         if function.dictionary is not None:
             a = function.dictionary_coefficients(values[f"{name}.coefficients"])
@@ -202,7 +204,7 @@ def _functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome: Outco
     return fitted
 
 
-def _duals(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
+def _block_multipliers(program: Program, outcome: Outcome) -> Mapping[str, Vector]:
     """Return multipliers by constraint block, computed on first access, because a master may have a thousand blocks."""
     if outcome.point is None or outcome.point.z is None:
         return {}

@@ -251,7 +251,7 @@ def certify(
         objective = max(objective, declared.objective)
     gradient = _ObjectiveGradient(form, spaces, point, evaluation, norms, sizes)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
-    proof = gradient.evaluate_multipliers(np.where(form.inequality, np.maximum(z, 0.0), z))
+    proof = gradient.evaluate_multipliers(np.where(form.is_inequality, np.maximum(z, 0.0), z))
     row_cost = float(_cone_maxima_at_first_rows(form, np.abs(proof.z)) @ violations)
     bound_cost = float(proof.reduced_cost_sizes @ form.bounds.distance(point.x))
     error = max(abs(objective - proof.bound) + proof.effect, row_cost + bound_cost)
@@ -267,7 +267,7 @@ def stationarity_residual(
     """
     z = np.zeros(form.rows.count) if point.z is None else point.z
     gradient = _ObjectiveGradient(form, spaces, point, evaluation, [0.0] * len(spaces))
-    return gradient.evaluate_multipliers(np.where(form.inequality, np.maximum(z, 0.0), z)).residual
+    return gradient.evaluate_multipliers(np.where(form.is_inequality, np.maximum(z, 0.0), z)).residual
 
 
 def certify_integer(
@@ -377,7 +377,7 @@ class _ObjectiveGradient:
         for k, (space, function_gradient) in enumerate(zip(self._spaces, self._function_gradients, strict=True)):
             row_terms = transpose(form.rows.E[k]) @ z
             function_residuals.append(space.length(function_gradient - space.from_points(row_terms)))
-            if any(block.space == k for _, block in form.conic):
+            if any(block.space == k for _, block in form.conic_blocks):
                 continue
             ridge = form.objective.ridge[k]
             if ridge > 0:
@@ -425,10 +425,10 @@ def _violations(
     additional last entry.
     """
     rows = evaluation.rows
-    violations = np.where(form.equality, np.abs(rows), np.where(form.inequality, np.maximum(-rows, 0.0), 0.0))
+    violations = np.where(form.is_equality, np.abs(rows), np.where(form.is_inequality, np.maximum(-rows, 0.0), 0.0))
     unit, offset = _row_units(form.rows, x, evaluation.function_values), np.abs(form.rows.g)
     scale = unit + offset
-    for start, block in form.conic:
+    for start, block in form.conic_blocks:
         span, sizes = slice(start, start + block.count), block.cone_sizes
         local = factor_starts(sizes)
         # The norm of the function of a block is an additional last entry of the cone.
@@ -442,7 +442,7 @@ def _violations(
 def _cone_maxima_at_first_rows(form: EvaluationForm, values: Vector) -> Vector:
     """Return values by row, with the first value of each non-polyhedral cone replaced by the largest of the cone."""
     largest = values.copy()
-    for start, block in form.conic:
+    for start, block in form.conic_blocks:
         local = factor_starts(block.cone_sizes)
         largest[start + local] = np.maximum.reduceat(values[start : start + block.count], local)
     return largest
@@ -482,21 +482,23 @@ def _dual_cone_residual(
     """
     capacities = {
         start: _largest_tail_norm(z[start : start + block.count])
-        for start, block in form.conic
+        for start, block in form.conic_blocks
         if block.space is not None
     }
     worst, effect, noise = 0.0, 0.0, NOISE_SHARE * _max_abs(z)
-    for start, block in form.conic:
+    for start, block in form.conic_blocks:
         part, sizes = z[start : start + block.count], block.cone_sizes
         if block.space is not None:
-            total = sum(capacities[other] for other, other_block in form.conic if other_block.space == block.space)
+            total = sum(
+                capacities[other] for other, other_block in form.conic_blocks if other_block.space == block.space
+            )
             part = np.append(part, function_residuals[block.space] * (capacities[start] / total if total > 0 else 1.0))
             sizes = sizes + 1
         distances = block.cone.dual_distance(part, sizes)
         for k in np.flatnonzero(distances):
             first, size = int(sizes[:k].sum()), int(sizes[k])
             # If z is at distance d from the dual cone, the bound may be wrong by about d times the head of the cone.
-            point = block.cone.interior(size)
+            point = block.cone.interior_point(size)
             bounding = start + first + np.flatnonzero(np.ones(size) if point is None else point)
             head = float(np.linalg.norm(evaluation.rows[bounding]))
             length = float(np.linalg.norm(part[first + 1 : first + size]))

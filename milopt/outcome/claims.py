@@ -20,11 +20,11 @@ from milopt.outcome.declared_residuals import declared_residuals
 from milopt.outcome.multiplier_slopes import atom_minorants, declared_duals, radial_minorant, row_multipliers
 from milopt.outcome.point_values import LeafValues
 
-SUM_TOLERANCE = 1e-6
+ZERO_SUM_TOLERANCE = 1e-6
 """Share of the absolute terms of a sum up to which the sum counts as 0 in the check of a Farkas vector."""
-MIN_MARGIN = 1e-9
+MIN_FARKAS_MARGIN = 1e-9
 """Smallest margin of a Farkas vector, relative to the sum of its absolute terms."""
-MIN_SIZE_SHARE = 1e-2
+MIN_COLUMN_SIZE_SHARE = 1e-2
 """The size of every column's terms counts as at least this share of the largest such size."""
 RAY_STEP_LENGTHS = (0.0, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18)
 """Lengths along a ray, relative to the size of the starting point, at which the declared program is evaluated."""
@@ -64,17 +64,17 @@ def find_contradiction(
     side = np.where(combination > 0.0, relaxed.upper, relaxed.lower)
     is_bounded = np.isfinite(side)
     # If the slopes of a column are noise, the sizes of its terms are noise too, so the largest size counts as well.
-    sizes = np.maximum(sizes, MIN_SIZE_SHARE * float(sizes.max(initial=0.0)))
-    if (np.abs(combination) > SUM_TOLERANCE * sizes)[~is_bounded].any():
+    sizes = np.maximum(sizes, MIN_COLUMN_SIZE_SHARE * float(sizes.max(initial=0.0)))
+    if (np.abs(combination) > ZERO_SUM_TOLERANCE * sizes)[~is_bounded].any():
         return None
     for space, E, others in zip(spaces, relaxed.rows.E, sizes_of_terms.points, strict=True):
         own = transpose(absolute(E)) @ np.abs(y)
-        if space.norm(transpose(E) @ y) > SUM_TOLERANCE * space.summed_term_norms(
+        if space.norm(transpose(E) @ y) > ZERO_SUM_TOLERANCE * space.summed_term_norms(
             own if others is None else own + others
         ):
             return None
     terms = np.concatenate([relaxed.rows.g * y, combination * np.where(is_bounded, side, 0.0)])
-    return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_MARGIN * np.abs(terms).sum() else None
+    return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_FARKAS_MARGIN * np.abs(terms).sum() else None
 
 
 def _relax(

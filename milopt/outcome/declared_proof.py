@@ -76,7 +76,7 @@ def _certify_with_threshold(
     minorants = atom_minorants(lowering, form, z, gradient, values, negligible)
     duals = declared_duals(lowering.program.constraints, form, z)
     relaxations = MinorantRelaxations(lowering, spaces, point, evaluation, duals, form.objective.ridge)
-    minorants |= relaxations.zero_slope_minorants(
+    minorants |= relaxations.choose_norm_minorants(
         {atom: m for atom, m in minorants.items() if _is_atom_of_free_function(lowering, atom)}, minorants
     )
     relaxed, y, sizes = relaxations.relax(minorants)

@@ -22,7 +22,7 @@ MAX_REPAIRED_COLUMNS = 1000
 """Largest number of columns of A_free for which a repair, which solves a dense system of this size, is attempted."""
 MAX_REPAIR_STEPS = 4
 """Maximum number of steps. A step ends at z_i = 0 where it would end below 0, so further steps may be needed."""
-WEIGHT_OFFSET = 1e-3
+MULTIPLIER_WEIGHT_OFFSET = 1e-3
 """Share of the largest multiplier that is added to every weight.
 
 It is divided by the fourth root of 1 + the slack of the row. A multiplier on a row with a large slack worsens the
@@ -39,11 +39,11 @@ def repair_multipliers(form: EvaluationForm, rows: Vector, z: Vector, residual: 
     change, or if numbers overflow.
     """
     columns = np.flatnonzero((np.isinf(form.lower) & np.isinf(form.upper)) | (residual != 0))
-    movable = np.flatnonzero(form.equality | form.inequality)
+    movable = np.flatnonzero(form.is_equality | form.is_inequality)
     if not residual.any() or columns.size > MAX_REPAIRED_COLUMNS or not movable.size:
         return None
     free_columns = sp.csr_array(take_rows(transpose(form.rows.A).tocsr(), columns)[:, movable])
-    signed = form.inequality[movable]
+    signed = form.is_inequality[movable]
     slack, moved, rest = np.abs(rows[movable]), z[movable], residual[columns]
     for _ in range(MAX_REPAIR_STEPS):
         step = _repair_step(free_columns, moved, slack, rest)
@@ -65,7 +65,7 @@ def _repair_step(free_columns: sp.csr_array, z: Vector, slack: Vector, residual:
     """
     magnitudes = np.abs(z)
     largest = max(float(magnitudes.max(initial=0.0)), float(np.abs(residual).max()))
-    weight = magnitudes + WEIGHT_OFFSET * largest / (1.0 + slack) ** 0.25
+    weight = magnitudes + MULTIPLIER_WEIGHT_OFFSET * largest / (1.0 + slack) ** 0.25
     scaled = sp.csr_array(free_columns.multiply(weight[None, :]))
     normal = np.asarray((scaled @ scaled.T).toarray())
     if not np.isfinite(normal).all() or not np.isfinite(residual).all():

@@ -45,7 +45,7 @@ class MinorantRelaxations:
         relaxed = lowering.form()
         return relaxed, row_multipliers(relaxed, self._duals), lowering.sizes
 
-    def zero_slope_minorants(self, flat: Minorants, other_minorants: Minorants) -> Minorants:
+    def choose_norm_minorants(self, flat: Minorants, other_minorants: Minorants) -> Minorants:
         """Return minorants of the norms of functions that fit the multipliers; `flat` has those with slopes 0.
 
         `other_minorants` has a minorant of every other atom. If there are several norms, all start with their tangents.

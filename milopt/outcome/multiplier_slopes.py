@@ -32,7 +32,7 @@ NEGLIGIBLE_MULTIPLIER = 1e-14
 def declared_duals(constraints: Mapping[str, Constraint], form: EvaluationForm, z: Vector) -> dict[str, Vector]:
     """Return the multipliers of the declared rows by block, from the multipliers z of the lowered rows of `form`."""
     duals: dict[str, Vector] = {name: np.zeros(constraint.expression.size) for name, constraint in constraints.items()}
-    for block, start in zip(form.blocks, form.starts[:-1], strict=True):
+    for block, start in zip(form.blocks, form.block_starts[:-1], strict=True):
         if block.origin in duals:
             part = z[start : start + block.count]
             np.add.at(duals[block.origin], block.declared, part if block.share is None else part * block.share)
@@ -42,7 +42,7 @@ def declared_duals(constraints: Mapping[str, Constraint], form: EvaluationForm, 
 def row_multipliers(relaxed: EvaluationForm, duals: Mapping[str, Vector]) -> Vector:
     """Return the multipliers of a relaxation's rows, given those of the declared rows; at least 0 for inequalities."""
     y = np.concatenate([np.zeros(0), *(duals[block.name][block.declared] for block in relaxed.blocks)])
-    return np.where(relaxed.inequality, np.maximum(y, 0.0), y)
+    return np.where(relaxed.is_inequality, np.maximum(y, 0.0), y)
 
 
 def atom_minorants(
@@ -65,7 +65,7 @@ def _epigraph_minorants(
     lowering: Lowering, form: EvaluationForm, z: Vector, gradient: Vector, values: LeafValues, negligible: float
 ) -> Minorants:
     """Return a minorant of every atom with an epigraph, with slopes from the multipliers of the epigraph."""
-    start_of = {block.name: int(start) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
+    start_of = {block.name: int(start) for block, start in zip(form.blocks, form.block_starts[:-1], strict=True)}
     pulls: dict[Atom, tuple[Vector, Vector]] = {}
     for blocks, epigraph in _lowered_epigraphs(lowering):
         heights, slopes = pulls.setdefault(

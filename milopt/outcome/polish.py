@@ -34,13 +34,13 @@ MAX_LEAST_SQUARES_SIZE = 700
 SINGULARITY_TOLERANCE = 1e-12
 """Share of the largest eigenvalue of a KKT matrix up to which an eigenvalue counts as 0."""
 
-KktSolve = Callable[[Vector], Vector]
+KktSolveFunction = Callable[[Vector], Vector]
 """Function that solves the KKT system for one right-hand side."""
-Factorisation = Callable[[StandardForm, sp.csr_array, Index], KktSolve]
-"""Function that returns a `KktSolve` for the active rows F and the free columns of a program."""
+FactoriseFunction = Callable[[StandardForm, sp.csr_array, Index], KktSolveFunction]
+"""Function that returns a `KktSolveFunction` for the active rows F and the free columns of a program."""
 
 
-def polish(form: StandardForm, x: Vector, z: Vector, factorise: Factorisation) -> tuple[Vector, Vector]:
+def polish(form: StandardForm, x: Vector, z: Vector, factorise: FactoriseFunction) -> tuple[Vector, Vector]:
     """Return the refined point (x, z); the same point if the guess has no free column and no active row.
 
     `factorise` factorises the KKT system: `factorise_regularised` or `factorise_least_squares`.
@@ -108,7 +108,7 @@ def _refine(
     z: Vector,
     free: Index,
     rows: Index,
-    factorise: Factorisation,
+    factorise: FactoriseFunction,
 ) -> tuple[Vector, Vector]:
     """Apply Newton steps to P x + q = F'z (free columns) and F x + g = 0 (active rows), with one factorisation.
 
@@ -133,7 +133,7 @@ def _refine(
     return best
 
 
-def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolve:
+def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolveFunction:
     """Return a function that solves systems with [[P + delta I, F'], [F, -delta I]], factorised once.
 
     P is restricted to the free columns. F has the active rows and the free columns. The last part of a solution is the
@@ -158,7 +158,7 @@ def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> K
     return lambda b: np.asarray(factorised.solve(b))
 
 
-def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolve:
+def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolveFunction:
     """Return a function for minimum-norm least-squares solutions of [[P, F'], [F, 0]], with P of the free columns.
 
     A system larger than `MAX_LEAST_SQUARES_SIZE` is factorised by `factorise_regularised` instead.

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from milopt.arrays import Vector
 from milopt.compilation.arguments import argument_directions, expression_sides, has_affine_argument
-from milopt.compilation.entry_sides import ABOVE, OBJECTIVE, signs_of
+from milopt.compilation.entry_sides import ABOVE, OBJECTIVE_PLACE, signs_of
 from milopt.compilation.sides import atom_sides
 from milopt.compilation.status import PointStatus, Termination
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
@@ -45,7 +45,9 @@ def objective_ceilings(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
 ) -> dict[Atom, Vector]:
     """Return, for each maximum that needs a witness in the objective, an upper bound per bag; inf if none is proved."""
-    needed = {side.atom: side.witness for side in atom_sides(program) if side.where == OBJECTIVE and side.witness.size}
+    needed = {
+        side.atom: side.witness for side in atom_sides(program) if side.where == OBJECTIVE_PLACE and side.witness.size
+    }
     tops: dict[Atom, Vector] = {}
     for atom in atoms:
         if atom in needed:

@@ -293,7 +293,7 @@ class GenerationRun:
         """Return the multiplier of the first row of each block, by block name."""
         form, point = self.outcome.form, self.outcome.point
         z = np.zeros(form.rows.count) if point is None or point.z is None else point.z
-        return {block.name: float(z[start]) for block, start in zip(form.blocks, form.starts[:-1], strict=True)}
+        return {block.name: float(z[start]) for block, start in zip(form.blocks, form.block_starts[:-1], strict=True)}
 
     def _drop_idle_rows(self) -> None:
         """Delete the rows of columns that had no weight for many rounds, if there are enough (see `rows_to_drop`)."""

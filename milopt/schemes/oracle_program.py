@@ -29,7 +29,7 @@ from milopt.schemes.scheme import run_steps
 from milopt.schemes.start import starting_stand_in
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult
+from milopt.solving.pricing import MAX_DESCENT_STEPS, MIN_RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult
 from milopt.solving.solver import Solver
 from milopt.solving.step_session import StepSession
 
@@ -55,10 +55,10 @@ class ProgramPricing(Pricing):
         bound: float | None = None
         failures: list[str] = []
         runs = 0
-        for values in self._starts(prices, starts):
+        for values in self._starting_values(prices, starts):
             session = self._session_at(prices, values)
             if self._atoms:
-                ended, _ = run_steps(descend(session, self._atoms, clock, MAX_STEPS, RELATIVE_DECREASE))
+                ended, _ = run_steps(descend(session, self._atoms, clock, MAX_DESCENT_STEPS, MIN_RELATIVE_DECREASE))
                 outcome, steps = ended.last, len(ended.history)
             else:
                 outcome, steps = session.solve(clock), 1
@@ -83,7 +83,7 @@ class ProgramPricing(Pricing):
         """1 if the oracle's program is minimised, -1 if it is maximised."""
         return -1.0 if self._oracle.program.maximizes else 1.0
 
-    def _starts(self, prices: Mapping[Parameter, Vector], count: int) -> list[Vector | None]:
+    def _starting_values(self, prices: Mapping[Parameter, Vector], count: int) -> list[Vector | None]:
         """Return up to `count` starts of the descents: one value per instance, or None for the default start.
 
         There is one default start if the oracle declares no starts or its program is convex.
@@ -144,7 +144,7 @@ class ExactPricing(Pricing):
             return PricingResult((), None, failure)
         values = {name: np.ravel(value) for name, value in result.values.items()}
         functions = {
-            name: _expansion(oracle.program, name, function)
+            name: _kernel_expansion(oracle.program, name, function)
             for name, function in result.functions.items()
             if oracle.program.functions[name].dictionary is None
         }
@@ -162,7 +162,7 @@ def _failure_message(ended: Termination, certificate: Certificate | None, messag
     return f"The oracle's step ended as {ended}, without a point{details}"
 
 
-def _expansion(program: Program, name: str, function: FittedFunction) -> tuple[Points, Vector]:
+def _kernel_expansion(program: Program, name: str, function: FittedFunction) -> tuple[Points, Vector]:
     """Return points x_p and coefficients a_p of a function sum_p a_p K(x_p, .) of a solved program."""
     if function.weights is None:
         return function.points, function.coefficients

@@ -33,7 +33,7 @@ def make_witness_milp(
         low, high = ranges[atom]
         bags = atom.segments
         top = bags.max(high)
-        own = _free_name(f"bag_max.{k}", program)
+        own = _unused_name(f"bag_max.{k}", program)
         heights[atom] = milp.variable(f"{own}.height", len(bags), upper=top)
         chosen = milp.variable(f"{own}.witness", int(bags.offsets[-1]), lower=0, upper=1, integer=True)
         choices[atom] = f"{own}.witness"
@@ -50,7 +50,7 @@ def make_witness_milp(
     return milp, choices
 
 
-def _free_name(name: str, program: Program) -> str:
+def _unused_name(name: str, program: Program) -> str:
     """Return the name with underscores appended until no name of the program begins with it."""
     taken = (*program.variables, *program.functions, *program.parameters, *program.constraints)
     while any(other.startswith(name) for other in taken):

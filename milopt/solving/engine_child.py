@@ -18,19 +18,19 @@ from milopt.declaration.programs.sparse import zeros
 from milopt.errors import MiloptError
 from milopt.solving import registry
 from milopt.solving.engine_process import (
-    GRACE_SECONDS,
-    MIN_SECONDS,
+    MIN_TIME_LIMIT_SECONDS,
+    REPLY_GRACE_SECONDS,
     mark_as_child,
     pack_failure,
     read_frame,
     write_frame,
 )
-from milopt.solving.engine_wire import pack_answer, unpack, unpack_form
+from milopt.solving.engine_wire import pack_answer, unpack_form, unpack_message
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
-ORPHAN_SECONDS = 10.0
-"""Seconds after the time limit and `GRACE_SECONDS` at which the process ends itself, in case its parent has died."""
+ORPHAN_SOLVE_SECONDS = 10.0
+"""Seconds after the time limit and `REPLY_GRACE_SECONDS` at which the process ends, in case its parent has died."""
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
     # Output of the solver must not be mixed with the frames, so it goes to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    header, _ = unpack(read_frame(requests))
+    header, _ = unpack_message(read_frame(requests))
     solver = registry.get_solver(header.pop("solver"))
     options = Options(**header)
     _load_library(solver)
@@ -54,15 +54,15 @@ def _answer_one_form(requests: IO[bytes], replies: IO[bytes], solver: Solver, op
     """Answer one form; return False if the input has ended."""
     try:
         packed = read_frame(requests)
-        seconds = float(unpack(read_frame(requests))[0]["seconds"])
+        seconds = float(unpack_message(read_frame(requests))[0]["seconds"])
     except EOFError:
         return False
     deadline = perf_counter() + seconds
     # The watchdog thread does not need the GIL, so it can end the process while compiled code is running.
-    faulthandler.dump_traceback_later(seconds + GRACE_SECONDS + ORPHAN_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(seconds + REPLY_GRACE_SECONDS + ORPHAN_SOLVE_SECONDS, exit=True)
     try:
         engine = solver.engine(unpack_form(packed), options)
-        reply = pack_answer(engine.solve(max(deadline - perf_counter(), MIN_SECONDS)))
+        reply = pack_answer(engine.solve(max(deadline - perf_counter(), MIN_TIME_LIMIT_SECONDS)))
         engine.close()
     except Exception as error:  # the parent process raises the error or reports it as a failure of the solver
         reply = pack_failure(error)

@@ -27,17 +27,17 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.interrupt import CallEnd, run_interruptible
-from milopt.solving.engine_wire import Header, pack, pack_form, unpack, unpack_answer
+from milopt.solving.engine_wire import Header, pack_form, pack_message, unpack_answer, unpack_message
 from milopt.solving.options import Options
 
 CHILD_MODULE = "milopt.solving.engine_child"
-GRACE_SECONDS = 1.2
+REPLY_GRACE_SECONDS = 1.2
 """Seconds after the time limit during which the solver may still return the point that it has."""
-MIN_SECONDS = 1e-3
+MIN_TIME_LIMIT_SECONDS = 1e-3
 """Time limit in seconds given to a solver if no time is left, so that the solver reports the limit itself."""
 MIN_SOLVE_FRACTION = 0.5
 """Fraction of the time limit that remains for solving, however long the process took to start."""
-MIN_HEAVY_ENTRIES = 500_000
+MIN_SLOW_ITERATION_ENTRIES = 500_000
 """Entries of P and F from which on one iteration of an interior-point or active-set method may take a second."""
 
 _in_child = False
@@ -49,7 +49,7 @@ def mark_as_child() -> None:
     _in_child = True
 
 
-def is_heavy(form: StandardForm, limit: int = MIN_HEAVY_ENTRIES) -> bool:
+def has_slow_iterations(form: StandardForm, limit: int = MIN_SLOW_ITERATION_ENTRIES) -> bool:
     """Return True if the matrices P and F of a form have at least `limit` entries.
 
     One iteration of a solver, during which it does not check the clock, may then take a second. `limit` depends on the
@@ -97,8 +97,9 @@ class EngineProcess:
     def solve(self, form: StandardForm, time_limit: float) -> Answer:
         """Solve a form within `time_limit` seconds.
 
-        The process is killed at Ctrl-C, or if there is no answer `GRACE_SECONDS` after the time limit; the answer then
-        has no point. If the process starts late, the limit is extended, so that `MIN_SOLVE_FRACTION` of it remains.
+        The process is killed at Ctrl-C, or if there is no answer `REPLY_GRACE_SECONDS` after the time limit; the answer
+        then has no point. If the process starts late, the limit is extended, so that `MIN_SOLVE_FRACTION` of it
+        remains.
         """
         replies: list[bytes] = []
         began = perf_counter()
@@ -118,13 +119,13 @@ class EngineProcess:
             assert process.stdin is not None
             assert process.stdout is not None
             deadline = max(began + time_limit, perf_counter() + MIN_SOLVE_FRACTION * time_limit)
-            timer = threading.Timer(deadline + GRACE_SECONDS - perf_counter(), process.kill)
+            timer = threading.Timer(deadline + REPLY_GRACE_SECONDS - perf_counter(), process.kill)
             timer.daemon = True
             timer.start()
             try:
                 write_frame(process.stdin, pack_form(form))
-                seconds = max(deadline - perf_counter(), MIN_SECONDS)
-                write_frame(process.stdin, pack({"seconds": seconds}, {}))
+                seconds = max(deadline - perf_counter(), MIN_TIME_LIMIT_SECONDS)
+                write_frame(process.stdin, pack_message({"seconds": seconds}, {}))
                 replies.append(read_frame(process.stdout))
             except (OSError, EOFError):
                 pass  # the process was killed or crashed; the two cases are distinguished below
@@ -171,7 +172,7 @@ class EngineProcess:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            write_frame(process.stdin, pack(self._request, {}))
+            write_frame(process.stdin, pack_message(self._request, {}))
             read_frame(process.stdout)
         except (OSError, EOFError):
             pass  # sending the form will fail in the same way, and is handled there
@@ -201,7 +202,7 @@ def _read_exactly(pipe: IO[bytes], count: int) -> bytes:
 
 def pack_failure(error: BaseException) -> bytes:
     """Encode an exception as a reply."""
-    return pack({"error": type(error).__name__, "message": str(error)}, {})
+    return pack_message({"error": type(error).__name__, "message": str(error)}, {})
 
 
 def _parse_reply(reply: bytes) -> Answer:
@@ -209,7 +210,7 @@ def _parse_reply(reply: bytes) -> Answer:
 
     Any other exception becomes an answer with termination "error".
     """
-    header, _ = unpack(reply)
+    header, _ = unpack_message(reply)
     if "error" not in header:
         return unpack_answer(reply)
     kind = getattr(errors, header["error"], None)

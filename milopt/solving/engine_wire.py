@@ -22,15 +22,15 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 Header = dict[str, Any]
 
 
-def pack(header: Header, arrays: Arrays) -> bytes:
+def pack_message(header: Header, arrays: Arrays) -> bytes:
     """Encode a header, which must be plain JSON data, and arrays as an npz archive."""
     archive = io.BytesIO()
     np.savez(archive, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
     return archive.getvalue()
 
 
-def unpack(packed: bytes) -> tuple[Header, dict[str, np.ndarray[Any, Any]]]:
-    """Decode an archive that `pack` has encoded; return (header, arrays)."""
+def unpack_message(packed: bytes) -> tuple[Header, dict[str, np.ndarray[Any, Any]]]:
+    """Decode an archive that `pack_message` has encoded; return (header, arrays)."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files if name != "header"}
         return json.loads(str(file["header"])), arrays
@@ -51,12 +51,12 @@ def pack_form(form: StandardForm) -> bytes:
     arrays |= _pack_matrix("F", form.F)
     for k, piece in enumerate(form.P.pieces):
         arrays |= _pack_matrix(f"R{k}", piece.rows) | {f"W{k}": np.asarray(piece.weight)}
-    return pack(header, arrays)
+    return pack_message(header, arrays)
 
 
 def unpack_form(packed: bytes) -> StandardForm:
     """Decode a form encoded by `pack_form`."""
-    header, arrays = unpack(packed)
+    header, arrays = unpack_message(packed)
     pieces = tuple(Piece(_unpack_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
     return StandardForm(
         name=header["name"],
@@ -98,12 +98,12 @@ def pack_answer(answer: Answer) -> bytes:
         "inertia": inertia and [inertia.positive, inertia.zero, inertia.negative, inertia.smallest],
     }
     points = {"x": answer.x, "z": answer.z}
-    return pack(header, {name: values for name, values in points.items() if values is not None})
+    return pack_message(header, {name: values for name, values in points.items() if values is not None})
 
 
 def unpack_answer(packed: bytes) -> Answer:
     """Decode an answer encoded by `pack_answer`."""
-    header, arrays = unpack(packed)
+    header, arrays = unpack_message(packed)
     return Answer(
         Termination(header["termination"]),
         header["raw_status"],

@@ -94,7 +94,7 @@ class LiveForm:
         It is called after the objective, a parameter in it, or a minorant in it has changed.
         """
         before, linear = self.form, self.lowering.affine
-        self._objective = self.lowering.objective()
+        self._objective = self.lowering.lower_objective()
         if linear.width != before.n or linear.point_counts != before.point_counts:
             self.form = self._assemble()
             return self.rebuild()
@@ -117,7 +117,7 @@ class LiveForm:
             return None
         constraints = self.lowering.program.constraints
         for name in declared:
-            self._blocks[name] = self.lowering.block(name, constraints[name])
+            self._blocks[name] = self.lowering.lower_block(name, constraints[name])
         before, self.form = self.form, self._assemble()
         same = self.form.n == before.n and self.form.point_counts == before.point_counts
         if (
@@ -128,7 +128,7 @@ class LiveForm:
             return self.rebuild()
         if not self.is_primal_without_functions:
             return self._discard_flat_form(added_rows=0)
-        if self.rows.is_lazy and self.form.conic:
+        if self.rows.is_lazy and self.form.conic_blocks:
             # Lazy rows were appended after the cones, but in a recompiled form they come before the cones.
             return self._discard_flat_form()
         rows = np.flatnonzero(np.isin(self._block_names(self.form, self.rows.active), changed))
@@ -140,7 +140,7 @@ class LiveForm:
     def append_block(self, name: str) -> Change:
         """Compile a constraint block that was added to the program, and return the change for the engine."""
         before, linear = self.form, self.lowering.affine
-        block = self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
+        block = self._blocks[name] = self.lowering.lower_block(name, self.lowering.program.constraints[name])
         same = linear.width == before.n and linear.point_counts == before.point_counts
         # Auxiliary rows come last in a form, and lazy rows are only partly active. In both cases the rows of the new
         # block are not simply the last rows of the flat form.
@@ -148,7 +148,7 @@ class LiveForm:
             not same
             or not self.is_primal_without_functions
             or self.rows.is_lazy
-            or self.lowering.auxiliary
+            or self.lowering.auxiliary_blocks
             or (block.group >= 0).any()
         ):
             self.form = self._assemble()
@@ -162,9 +162,9 @@ class LiveForm:
         `names`: the constraint blocks in which the variable occurs. They and the objective are compiled again.
         """
         before = self.form
-        self._objective = self.lowering.objective()
+        self._objective = self.lowering.lower_objective()
         for name in names:
-            self._blocks[name] = self.lowering.block(name, self.lowering.program.constraints[name])
+            self._blocks[name] = self.lowering.lower_block(name, self.lowering.program.constraints[name])
         self.form = self._assemble()
         if not self.is_primal_without_functions:
             return self.rebuild()
@@ -291,7 +291,7 @@ class LiveForm:
     def _block_names(form: EvaluationForm, rows: Index) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         """Return, for each of the given rows of a form, the name of its block."""
         names = np.array([block.name for block in form.blocks], dtype=np.str_)
-        return names[np.searchsorted(form.starts, rows, side="right") - 1] if rows.size else names[:0]
+        return names[np.searchsorted(form.block_starts, rows, side="right") - 1] if rows.size else names[:0]
 
 
 def _cone_layout(form: EvaluationForm) -> list[tuple[Cone, int, tuple[int, ...] | None]]:

@@ -19,9 +19,9 @@ from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.solving.clock import Clock
 
-MAX_STEPS = 10
+MAX_DESCENT_STEPS = 10
 """Maximum number of convex steps of one descent."""
-RELATIVE_DECREASE = 1e-6
+MIN_RELATIVE_DECREASE = 1e-6
 """A descent ends if a step decreases the objective by no more than this fraction of it."""
 
 

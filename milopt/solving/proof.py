@@ -30,7 +30,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import LeafValues
 from milopt.outcome.polish import (
     EquilibratedProgram,
-    Factorisation,
+    FactoriseFunction,
     equilibrate,
     factorise_least_squares,
     factorise_regularised,
@@ -50,7 +50,7 @@ MAX_REPAIRED_FRACTION = 0.1
 class PolishMethod:
     """A method of polishing a point."""
 
-    factorise: Factorisation
+    factorise: FactoriseFunction
     """Function that factorises the KKT matrix."""
     is_equilibrated: bool
     """Whether rows and columns are scaled to similar size first; otherwise the units of the program are used."""
@@ -125,7 +125,7 @@ class Certifier:
         if self.options.polish and candidate.point.z is not None:
             candidate, proof, before = self._repair_candidate(candidate, proof)
             compiled = self.compiled
-            if compiled is not None and not proof.holds(tolerance) and not compiled.form.conic:
+            if compiled is not None and not proof.holds(tolerance) and not compiled.form.conic_blocks:
                 candidate, proof, before = self._polish_candidate(compiled, answer, candidate, proof, before)
         outcome = Outcome.from_answer(self.form, answer, candidate.point, candidate.evaluation, proof, tolerance)
         return replace(outcome, polished=before, inertia=answer.inertia)
@@ -212,7 +212,7 @@ class Certifier:
         self,
         compiled: CompiledForm,
         start: tuple[Vector, Vector],
-        factorise: Factorisation,
+        factorise: FactoriseFunction,
         units: EquilibratedProgram | None,
         candidate: CandidatePoint,
         proof: Certificate,

@@ -16,7 +16,7 @@ from milopt.solving.claim_check import CLAIMED_TERMINATIONS, check_claim, larges
 from milopt.solving.clock import Clock
 from milopt.solving.convexity import ConvexityCheck, with_inertia
 from milopt.solving.engine import Change
-from milopt.solving.engine_process import is_heavy
+from milopt.solving.engine_process import has_slow_iterations
 from milopt.solving.live_engine import LiveEngine
 from milopt.solving.live_form import LiveForm
 from milopt.solving.proof import CandidatePoint, Certifier, finite_candidate, recover_candidate
@@ -25,7 +25,7 @@ from milopt.solving.solver_support import unsupported_reason
 
 MAX_LATE_POLISH_SIZE = 1000
 """Rows plus columns up to which a point is polished after the time limit; polishing then takes less than a second."""
-MAX_POINTS_AFTER_FAILURE = 3000
+MAX_FLAT_FORM_POINTS_AFTER_FAILURE = 3000
 """Number of points up to which a flat form is tried after an engine for evaluation forms has failed."""
 LAZY_VIOLATION_FRACTION = 0.1
 """A lazy row is added if it is violated by more than this fraction of the tolerance."""
@@ -92,7 +92,7 @@ class SolveRun:
             return self._solve_flat_form()
         if by_features.status is PointStatus.CERTIFIED or self.clock.is_over():
             return by_features
-        if sum(self.live.form.point_counts) > MAX_POINTS_AFTER_FAILURE:
+        if sum(self.live.form.point_counts) > MAX_FLAT_FORM_POINTS_AFTER_FAILURE:
             return by_features
         self.engine.form_engine, self.form_reason = None, ""
         try:
@@ -206,7 +206,7 @@ class SolveRun:
                 # The claim may be wrong and the point optimal. The inertia belongs to neither the claim nor the point.
                 answer = replace(answer, termination=Termination.STATIONARY, inertia=None)
             form = live.compiled.form
-            is_late = clock.is_over() and (form.n + form.m > MAX_LATE_POLISH_SIZE or is_heavy(form))
+            is_late = clock.is_over() and (form.n + form.m > MAX_LATE_POLISH_SIZE or has_slow_iterations(form))
             options = replace(live.options, polish=False) if is_late else live.options
             outcome = Certifier(live.lowering, live.form, live.spaces, live.compiled, options).certify_answer(
                 answer, candidate

@@ -9,7 +9,7 @@ from milopt.errors import ParameterError, UnknownNameError
 from milopt.name_suggestions import close_matches, quote, unknown_name_error
 from milopt.solving.solver import Solver
 
-PARTS = ("master", "oracle")
+PART_NAMES = ("master", "oracle")
 """Names of the parts of a semi-infinite program."""
 
 SolverChoice: TypeAlias = str | tuple[str, ...]
@@ -45,9 +45,9 @@ class SolverParts:
             part, equals, name = (text.strip() for text in pair.partition("="))
             if not equals or not name:
                 raise ParameterError(f"{pair!r} is not a part with its solver: write master=NAME,oracle=NAME.")
-            if part not in PARTS:
-                if close_matches(part, PARTS):
-                    raise unknown_name_error("part", part, list(PARTS))
+            if part not in PART_NAMES:
+                if close_matches(part, PART_NAMES):
+                    raise unknown_name_error("part", part, list(PART_NAMES))
                 raise UnknownNameError(
                     f"Unknown part {quote(part)} of a solver choice: write a solver name, or master=NAME,oracle=NAME."
                 )

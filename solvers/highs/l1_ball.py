@@ -20,7 +20,7 @@ from milopt.solvers.native.l1_ball.l1_ball import L1BallPricing
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities, get_shared_similarities
 from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE
+from milopt.solving.pricing import MAX_DESCENT_STEPS, MIN_RELATIVE_DECREASE
 
 
 def l1_ball_pricing_by_highs(oracle: Oracle, bags: Bags, options: Options) -> L1BallPricing | None:
@@ -49,8 +49,8 @@ class HighsDescentSolver:
         """Run the convex-concave procedure of `native/l1_ball/descent` from one signed atom.
 
         For k atoms, the atom is e_z (the unit vector with entry 1 at z) if z < k, and -e_(z - k) otherwise. The run
-        ends at a fixed point, after a step that decreases the objective by at most the fraction RELATIVE_DECREASE,
-        after MAX_STEPS steps, or if the bounds of a step do not meet.
+        ends at a fixed point, after a step that decreases the objective by at most the fraction MIN_RELATIVE_DECREASE,
+        after MAX_DESCENT_STEPS steps, or if the bounds of a step do not meet.
         """
         s, game = self._similarities, self._game
         positive, d = np.flatnonzero(weights > 0.0), np.maximum(-weights, 0.0)
@@ -61,7 +61,7 @@ class HighsDescentSolver:
         phi = last_value = -float(weights @ bag_maxima)
         trace, upper, lower, end = [phi], 0.0, -np.inf, CLOSED
         game.start_descent(d, z)
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_DESCENT_STEPS):
             c = s.K[:, witnesses[positive]] @ weights[positive]
             end, a, upper, lower = game.solve(c)
             if end != CLOSED:
@@ -74,7 +74,7 @@ class HighsDescentSolver:
             trace += [upper, value]
             if value < phi:
                 phi, best, bag_maxima = value, a, new_maxima
-            if np.array_equal(old_witnesses, witnesses[positive]) or last_value - value <= RELATIVE_DECREASE * abs(
+            if np.array_equal(old_witnesses, witnesses[positive]) or last_value - value <= MIN_RELATIVE_DECREASE * abs(
                 value
             ):
                 break

@@ -25,7 +25,7 @@ from milopt.solvers.highs.model import HighsModel, check_options
 from milopt.solvers.highs.quadratic import UNCONFIRMED_STATUS_SUFFIX, solve_quadratic
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -136,7 +136,7 @@ class HighsEngine(Engine):
         form = self.form
         if form.n == 0:
             return answer_without_columns(form, self.options.tolerance)
-        if time_limit is not None and not form.P.is_zero and is_heavy(form) and self._process.can_run():
+        if time_limit is not None and not form.P.is_zero and has_slow_iterations(form) and self._process.can_run():
             return self._process.solve(form, time_limit)
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         self._model.log.clear()

@@ -34,7 +34,7 @@ from milopt.declaration.programs.expression import Expression
 from milopt.errors import ParameterError, UnsupportedError
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -135,7 +135,7 @@ class Native(Solver):
     def requires_dual(self, form: EvaluationForm) -> bool:
         """Return True if the program has inequalities or finite bounds: its dual may be a QP with bounds only."""
         bounded = bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
-        return bounded or bool(form.inequality.any())
+        return bounded or bool(form.is_inequality.any())
 
     def supports_form(self, form: EvaluationForm) -> bool:
         """Return True for margin programs of a function whose kernel has explicit features."""
@@ -180,8 +180,8 @@ def _unsupported_reason(form: StandardForm) -> str | None:
     """Return the part of a form that no algorithm supports, as a phrase such as "2 integer columns", or None."""
     if form.integer.any():
         return _count_phrase(int(form.integer.sum()), "integer column")
-    for block in form.conic:
-        count = sum(other.cone_sizes.size for other in form.conic if other.cone is block.cone)
+    for block in form.conic_blocks:
+        count = sum(other.cone_sizes.size for other in form.conic_blocks if other.cone is block.cone)
         return _count_phrase(count, block.cone.display_name)
     if not _needs_simplex(form):
         return None
@@ -218,7 +218,7 @@ def _may_exceed_time_limit(form: StandardForm) -> bool:
     """Return True if one factorisation may take a second or more, which never holds for the simplex method."""
     if _needs_simplex(form):
         return False
-    return is_heavy(form, HEAVY_BOX_ENTRIES if _has_box(form) else HEAVY_CLOSED_FORM_ENTRIES)
+    return has_slow_iterations(form, HEAVY_BOX_ENTRIES if _has_box(form) else HEAVY_CLOSED_FORM_ENTRIES)
 
 
 def _relocate_point(last_point: Vector, columns: npt.NDArray[np.intp], size: int) -> Vector | None:
@@ -269,7 +269,7 @@ class NativeEngine(Engine):
         provided that `change` gives the new positions of its columns.
         """
         self.form = form
-        if self._linear_form is not None and form.P.is_zero and not form.integer.any() and not form.conic:
+        if self._linear_form is not None and form.P.is_zero and not form.integer.any() and not form.conic_blocks:
             is_kept = self._linear_form.apply(form, change)
         else:
             is_kept = self._linear_form is None and change.kind in (ChangeKind.LINEAR, ChangeKind.OFFSET)

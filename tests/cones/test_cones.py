@@ -68,11 +68,11 @@ def test_the_distance_is_zero_exactly_for_points_of_the_cone(cone: Cone, s: Vect
 @settings(max_examples=200, deadline=None)
 @given(s=points)
 def test_the_nearby_point_is_in_the_cone_and_at_most_the_distance_away(cone: Cone, s: Vector) -> None:
-    near, count = cone.inside(s, factor_sizes(cone)), factor_sizes(cone)
+    near, count = cone.move_inside(s, factor_sizes(cone)), factor_sizes(cone)
     assert cone.distance(near, count).max() == 0
     moved = [np.linalg.norm(a - b) for a, b in zip(split_factors(cone, near), split_factors(cone, s), strict=True)]
     assert (np.array(moved) <= cone.distance(s, count) * (1 + 1e-12)).all()
-    dual = cone.dual_inside(s, count)
+    dual = cone.move_inside_dual(s, count)
     assert cone.dual_distance(dual, count).max() <= 1e-12 * (1 + np.abs(dual).max())
     moved = [np.linalg.norm(a - b) for a, b in zip(split_factors(cone, dual), split_factors(cone, s), strict=True)]
     assert (np.array(moved) <= cone.dual_distance(s, count) * (1 + 1e-9) + 1e-12).all()
@@ -82,7 +82,7 @@ def test_the_nearby_point_is_in_the_cone_and_at_most_the_distance_away(cone: Con
 @settings(max_examples=200, deadline=None)
 @given(s=points, z=points)
 def test_points_of_the_cone_and_of_its_dual_have_a_nonnegative_product(cone: Cone, s: Vector, z: Vector) -> None:
-    near, dual = cone.inside(s, factor_sizes(cone)), cone.dual_inside(z, factor_sizes(cone))
+    near, dual = cone.move_inside(s, factor_sizes(cone)), cone.move_inside_dual(z, factor_sizes(cone))
     for a, b in zip(split_factors(cone, near), split_factors(cone, dual), strict=True):
         assert a @ b >= -1e-12 * (1 + np.abs(a) @ np.abs(b))
 
@@ -93,7 +93,7 @@ def test_points_of_the_cone_and_of_its_dual_have_a_nonnegative_product(cone: Con
 def test_a_point_is_in_the_dual_if_and_only_if_its_image_is_in_the_cone(cone: Cone, z: Vector) -> None:
     distances = cone.dual_distance(z, factor_sizes(cone))
     for part, distance in zip(split_factors(cone, z), distances, strict=True):
-        matrix = cone.dual_rows(part.size)
+        matrix = cone.dual_membership_matrix(part.size)
         if matrix is None:
             assert distance == 0
         else:
@@ -105,7 +105,7 @@ def test_a_point_is_in_the_dual_if_and_only_if_its_image_is_in_the_cone(cone: Co
 def test_a_small_ball_around_the_interior_point_is_in_the_cone(cone: Cone) -> None:
     rng = np.random.default_rng(0)
     for size in set(FACTOR_SIZES[cone.name]):
-        centre, single_factor = cone.interior(size), np.array([size], dtype=np.intp)
+        centre, single_factor = cone.interior_point(size), np.array([size], dtype=np.intp)
         if centre is None:
             assert cone is ZERO
             continue
@@ -117,7 +117,7 @@ def test_a_small_ball_around_the_interior_point_is_in_the_cone(cone: Cone) -> No
 def test_the_distance_tends_to_zero_at_the_boundary(cone: Cone) -> None:
     rng = np.random.default_rng(1)
     for s in rng.normal(size=(200, 6)):
-        edge, step = cone.inside(s, factor_sizes(cone)), rng.normal(size=6)
+        edge, step = cone.move_inside(s, factor_sizes(cone)), rng.normal(size=6)
         for tiny in (1e-3, 1e-6, 1e-9):
             assert cone.distance(edge + tiny * step, factor_sizes(cone)).max() <= 300 * tiny * np.log(1 / tiny)
 

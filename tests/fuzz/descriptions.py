@@ -151,7 +151,7 @@ class RowSpec:
 
 @dataclass(frozen=True, eq=False)
 class ScalingSpec:
-    """Scales, which are powers of two: per entry of each variable, per row of each block, and of the objective.
+    """UnitScales, which are powers of two: per entry of each variable, per row of each block, and of the objective.
 
     The declared variable is x / columns. The optimal value is `objective` times that of the unscaled program.
     """

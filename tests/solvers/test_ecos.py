@@ -121,7 +121,7 @@ def test_a_sufficient_time_limit_does_not_change_the_result(program):
 
 
 def test_an_insufficient_time_limit_ends_the_solve(build_form, monkeypatch):
-    monkeypatch.setattr("milopt.solving.engine_process.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("milopt.solving.engine_process.REPLY_GRACE_SECONDS", 0.0)
     rng = np.random.default_rng(0)
     form = build_form(rng.uniform(size=500), [(NONNEGATIVE, rng.uniform(size=(700, 500)), -np.ones(700))], lower=0)
     answer = solve(form, time_limit=0.01)  # shorter than one iteration

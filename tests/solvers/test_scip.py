@@ -122,7 +122,7 @@ def test_time_limit_returns_the_best_point_and_the_bound() -> None:
 
 
 def test_large_programs_with_a_time_limit_are_solved_in_a_child_process(monkeypatch) -> None:
-    monkeypatch.setattr("milopt.solvers.scip.is_heavy", lambda form: True)
+    monkeypatch.setattr("milopt.solvers.scip.has_slow_iterations", lambda form: True)
     result = milopt.solve(hard_knapsack(12), "scip", time_limit=OUTER_SECONDS).require_certified()
     assert result.objective == pytest.approx(milopt.solve(hard_knapsack(12), "highs").objective)
 

@@ -26,7 +26,7 @@ from milopt.cones import SECOND_ORDER, ZERO
 from milopt.errors import ParameterError
 from milopt.solving import engine_process, engine_wire, registry
 from milopt.solving.engine import Engine
-from milopt.solving.engine_process import EngineProcess, is_heavy
+from milopt.solving.engine_process import EngineProcess, has_slow_iterations
 from milopt.solving.solver import Solver
 
 OUTER_SECONDS = 60.0
@@ -169,8 +169,8 @@ def test_a_process_that_crashes_is_reported_as_an_error(monkeypatch: pytest.Monk
 def test_large_programs_are_heavy() -> None:
     n = 800
     dense = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), np.eye(n)),))
-    assert is_heavy(StandardForm(**{**vars(_form(n)), "P": dense}))
-    assert not is_heavy(_form(n))
+    assert has_slow_iterations(StandardForm(**{**vars(_form(n)), "P": dense}))
+    assert not has_slow_iterations(_form(n))
 
 
 def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None) -> StandardForm:
@@ -191,7 +191,12 @@ def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None)
     [
         ("native.solver", "HEAVY_CLOSED_FORM_ENTRIES", 1600, _quadratic(40, (-np.inf, np.inf))),
         ("native.solver", "HEAVY_BOX_ENTRIES", 1600, _quadratic(40, (0.0, 0.5))),
-        ("libsvm", "is_heavy", lambda form: True, _quadratic(40, (0.0, 0.5), np.where(np.arange(40) % 2, 1.0, -1.0))),
+        (
+            "libsvm",
+            "has_slow_iterations",
+            lambda form: True,
+            _quadratic(40, (0.0, 0.5), np.where(np.arange(40) % 2, 1.0, -1.0)),
+        ),
     ],
 )
 def test_long_factorisations_run_in_a_separate_process_if_there_is_a_time_limit(

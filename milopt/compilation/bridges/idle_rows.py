@@ -66,6 +66,6 @@ def _rows_to_keep(form: StandardForm) -> npt.NDArray[np.bool_]:
     kept[row[form.F.data != 0.0]] = True
     above = form.rows_in(NONNEGATIVE)
     kept[above[form.g[above] >= HUGE_OFFSET]] = False
-    for block in form.conic:
+    for block in form.conic_blocks:
         kept[block.start : block.stop] = True
     return kept

@@ -25,14 +25,14 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.quadratic import Piece, Quadratic
 from milopt.compilation.standard_form import StandardForm
 
-N_PASSES = 4
+SCALING_PASSES = 4
 """Number of passes of the Ruiz iteration."""
 MAX_UNSCALED_RATIO = 2.0**10
 """Nothing is scaled if the units of columns differ by less than this factor, and s differs from 1 by less."""
 
 
 @dataclass(frozen=True)
-class Scales:
+class UnitScales:
     """Units d of the columns (`columns`) and scale s of the objective (`objective`); see the module docstring."""
 
     columns: Vector
@@ -44,7 +44,7 @@ class Scales:
         return np.asarray(self.objective / self.columns)
 
 
-def choose_scales(form: StandardForm) -> Scales:
+def choose_scales(form: StandardForm) -> UnitScales:
     """Return the units d and the scale s for a form, as the module docstring defines them."""
     d = _column_units(form)
     linear, curved = np.abs(form.q) * d, np.abs(form.P.diagonal) * d**2
@@ -54,11 +54,11 @@ def choose_scales(form: StandardForm) -> Scales:
         d.max(initial=1.0) < MAX_UNSCALED_RATIO * d.min(initial=1.0)
         and 1.0 / MAX_UNSCALED_RATIO < s < MAX_UNSCALED_RATIO
     ):
-        return Scales(np.ones(form.n), 1.0)
-    return Scales(d, s)
+        return UnitScales(np.ones(form.n), 1.0)
+    return UnitScales(d, s)
 
 
-def apply(form: StandardForm, scales: Scales) -> StandardForm:
+def apply(form: StandardForm, scales: UnitScales) -> StandardForm:
     """Return the program over u; its objective is that of `form` without the constant, divided by s."""
     d, s = scales.columns, scales.objective
     pieces = tuple(Piece(_scale_columns(piece.rows, d), piece.weight / s) for piece in form.P.pieces)
@@ -73,7 +73,7 @@ def apply(form: StandardForm, scales: Scales) -> StandardForm:
     )
 
 
-def invert(answer: Answer, scales: Scales) -> Answer:
+def invert(answer: Answer, scales: UnitScales) -> Answer:
     """Return the answer for the program over x, given the answer for the program over u."""
     return replace(
         answer,
@@ -93,7 +93,7 @@ def _column_units(form: StandardForm) -> Vector:
     row, column = entries.coords
     root = np.sqrt(np.abs(form.P.diagonal))
     e, d = np.ones(form.m), np.ones(form.n)
-    for _ in range(N_PASSES):
+    for _ in range(SCALING_PASSES):
         curved = root * d
         curved /= curved.max(initial=0.0) or 1.0
         size = entries.data * e[row] * d[column]

@@ -8,8 +8,8 @@
 2. Convex step: with these maxima fixed at their witnesses, the optimum is  u = radius v / ||v||  for the minimum-norm
    point v of  sum_{I+} w_i Phi(x_i) - sum_{I-} |w_i| conv Phi(B_i)  (`minimum_norm`, with an upper and a lower bound).
 3. New witnesses are the maximisers of u in the bags of I+. Repeat until the edge (the objective) increases by at most
-   the fraction RELATIVE_DECREASE, the witnesses were visited before, MAX_STEPS steps are made, or the time is
-   up.
+   the fraction MIN_RELATIVE_DECREASE, the witnesses were visited before, MAX_DESCENT_STEPS steps are made, or the time
+   is up.
 
 Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a dictionary, the coefficients of u are
 therefore  radius w_i / ||v||  at the witnesses and at most 0 at instances of I-. If the bounds of a step do not meet,
@@ -37,7 +37,14 @@ from milopt.solvers.native.hilbert_ball.pattern_maxima import PatternMaxima
 from milopt.solvers.native.weak_learning_program import WeakLearningProgram, recognise_weak_learning_program
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, RELATIVE_DECREASE, PricedColumn, Pricing, PricingResult, price_or_report
+from milopt.solving.pricing import (
+    MAX_DESCENT_STEPS,
+    MIN_RELATIVE_DECREASE,
+    PricedColumn,
+    Pricing,
+    PricingResult,
+    price_or_report,
+)
 
 MAX_RELATIVE_GAP = 1e-8
 """Largest difference of the bounds, relative to the upper bound, of an accepted convex step."""
@@ -131,9 +138,9 @@ class HilbertBallPricing(Pricing):
     ) -> ConvexConcaveRun | None:
         """Run the convex-concave procedure from these witnesses of the bags with positive weight.
 
-        The run ends if the relative gain of the edge is at most RELATIVE_DECREASE, if the new witnesses are in `seen`
-        (to which all visited witnesses are added), after MAX_STEPS steps, or when the time is up. Returns None if the
-        bounds of a convex step do not meet, even after a restart.
+        The run ends if the relative gain of the edge is at most MIN_RELATIVE_DECREASE, if the new witnesses are in
+        `seen` (to which all visited witnesses are added), after MAX_DESCENT_STEPS steps, or when the time is up.
+        Returns None if the bounds of a convex step do not meet, even after a restart.
         """
         positive = np.flatnonzero(weights > 0.0)
         witness_weights, bag_weights = weights[positive], np.maximum(-weights, 0.0)
@@ -146,8 +153,8 @@ class HilbertBallPricing(Pricing):
             new_witnesses, maxima = self._solver.maxima(positive, point.w)
             last_edge, edge = edge, float(witness_weights @ maxima) / max(point.upper, 1e-300) - point.support_value
             trace += [point.upper, edge]
-            has_converged = edge - last_edge <= RELATIVE_DECREASE * abs(edge) or new_witnesses.tobytes() in seen
-            if has_converged or len(trace) == 2 * MAX_STEPS or clock.is_over():
+            has_converged = edge - last_edge <= MIN_RELATIVE_DECREASE * abs(edge) or new_witnesses.tobytes() in seen
+            if has_converged or len(trace) == 2 * MAX_DESCENT_STEPS or clock.is_over():
                 return ConvexConcaveRun(point, witnesses, witness_weights, tuple(trace))
             witnesses = new_witnesses
 

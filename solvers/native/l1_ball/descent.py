@@ -33,7 +33,7 @@ from milopt.solvers.native.l1_ball.similarities import (
     clear_full_row_cache,
     update_bag_maxima,
 )
-from milopt.solving.pricing import RELATIVE_DECREASE
+from milopt.solving.pricing import MIN_RELATIVE_DECREASE
 
 
 class Descent(NamedTuple):
@@ -61,8 +61,8 @@ def descend(
 ) -> Descent:
     """Run a descent from e_z, or from -e_(z - k) if z >= k, with at most `max_steps` steps; k is the number of atoms.
 
-    The descent ends at a fixed point, after a step that decreases phi by at most the fraction RELATIVE_DECREASE, or if
-    the bounds of a game do not meet. The game `g` is updated in place. Its selections and atoms that were unused in
+    The descent ends at a fixed point, after a step that decreases phi by at most the fraction MIN_RELATIVE_DECREASE, or
+    if the bounds of a game do not meet. The game `g` is updated in place. Its selections and atoms that were unused in
     more than `max_idle_games` solved games are removed first.
     """
     m, k = weights.size, s.K.shape[0]
@@ -106,7 +106,7 @@ def descend(
         has_same_witnesses = True
         for p in positive:
             has_same_witnesses = has_same_witnesses and bool(old_witnesses[p] == witnesses[p])
-        if has_same_witnesses or last_value - value <= RELATIVE_DECREASE * abs(value):
+        if has_same_witnesses or last_value - value <= MIN_RELATIVE_DECREASE * abs(value):
             break
         last_value = value
     update_bag_maxima(s, best, np.arange(m), witnesses, bag_maxima)

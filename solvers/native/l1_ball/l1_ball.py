@@ -28,7 +28,7 @@ from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities
 from milopt.solvers.native.weak_learning_program import WeakLearningProgram, recognise_weak_learning_program
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS, PricedColumn, Pricing, PricingResult, price_or_report
+from milopt.solving.pricing import MAX_DESCENT_STEPS, PricedColumn, Pricing, PricingResult, price_or_report
 
 MAX_IDLE_GAMES = 1
 """Selections and atoms of a game that were unused in more than this number of solved games are removed."""
@@ -74,7 +74,7 @@ class NativeDescentSolver:
 
     def descend(self, weights: Vector, z: int) -> Descent:
         """Run a descent at these bag weights from the signed atom z (see `DescentSolver`), in compiled code."""
-        return descend(self.game, self._similarities, weights, z, MAX_STEPS, MAX_IDLE_GAMES)
+        return descend(self.game, self._similarities, weights, z, MAX_DESCENT_STEPS, MAX_IDLE_GAMES)
 
 
 class L1BallPricing(Pricing):

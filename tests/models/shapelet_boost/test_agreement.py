@@ -24,7 +24,7 @@ from milopt.schemes.column_generation import ColumnGeneration
 from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
-from milopt.solving.pricing import MAX_STEPS
+from milopt.solving.pricing import MAX_DESCENT_STEPS
 from milopt.solving.step_session import StepSession
 
 SETS, BALLS = ("musk1", "gunpoint"), ("l1", "hilbert")
@@ -61,7 +61,7 @@ def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, St
     program = oracle.program
     live = choose_oracle_pricing(problem, oracle, "native", Options())
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
-    priced = next(one for one in columns if one.steps < MAX_STEPS)
+    priced = next(one for one in columns if one.steps < MAX_DESCENT_STEPS)
     assert live.fallbacks == 0
     (atom,) = other_side_atoms(program)
     a = priced.values["u.coefficients"]
