@@ -6,7 +6,8 @@ Counts are computed in log space. A pair is counted exactly if that takes fewer 
 volume of one set of points is computed, or one point is scanned. Otherwise the count is estimated by sampling: with a
 relative error of at most `epsilon` with probability 1 - `delta` for each pair (`rule="guaranteed"`), or with fewer
 draws and without a proof (`"fast"`). By default, an exact count may take about as long as the draws that it replaces.
-With few points or few features, all counts are exact. The two rules of the paper (`RULES`) never count exactly.
+With few points or few features, all counts are exact. The two rules of the paper (`COUNTING_RULES`) never count
+exactly.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice, check_integer, check_open_fraction
 from milopt.errors import ParameterError
 
-MAX_STEPS = 10**15
+MAX_EXACT_STEPS = 10**15
 """Largest admissible value of `exact_below`. A count with this number of steps never ends in practice."""
-RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
+COUNTING_RULES = ("guaranteed", "fast", "karp-luby", "self-adjusting")
 """Names of the estimators. The last two are the estimators of the paper, for comparison."""
 
 
@@ -130,9 +131,9 @@ class BoxCounting(GridKernel, LogKernel):
         check_open_fraction("epsilon", self.epsilon)
         check_open_fraction("delta", self.delta)
         check_accuracy(self.epsilon, self.delta)
-        check_choice("rule", self.rule, RULES)
-        if self.exact_below is not None and check_integer("exact_below", self.exact_below, 0) > MAX_STEPS:
-            raise ParameterError(f"exact_below must be at most {MAX_STEPS:.0e}: more steps would never end.")
+        check_choice("rule", self.rule, COUNTING_RULES)
+        if self.exact_below is not None and check_integer("exact_below", self.exact_below, 0) > MAX_EXACT_STEPS:
+            raise ParameterError(f"exact_below must be at most {MAX_EXACT_STEPS:.0e}: more steps would never end.")
         check_integer("seed", self.seed, 0)
         if self.jobs is not None and self.jobs != -1:
             _check_jobs(self.jobs)

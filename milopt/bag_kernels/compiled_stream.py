@@ -14,7 +14,7 @@ State = npt.NDArray[np.uint64]
 _GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
 _SHIFT_11, _SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
 _HALF_WORD_RANGE, _HALF_WORD_MASK = np.uint64(2**32), np.uint64(2**32 - 1)
-_UNIT_STEP = 2.0**-53
+_UNIT_INTERVAL_STEP = 2.0**-53
 
 
 @njit_inner
@@ -42,4 +42,4 @@ def next_below(state: State, count: int) -> int:
 @njit_inner
 def next_unit(state: State) -> float:
     """Return a random number in [0, 1)."""
-    return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_STEP
+    return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_INTERVAL_STEP

@@ -26,9 +26,9 @@ from milopt.declaration.checks import check_choice, check_fraction
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.errors import ParameterError
 
-NORMALISATIONS = ("constant", "cosine")
+NORMALISATION_CHOICES = ("constant", "cosine")
 """Admissible values of `normalise`: c is a constant, or sqrt(k(P, P) k(Q, Q))."""
-MIN_LOG = -1e300
+LOG_OF_ZERO = -1e300
 """Replacement of log 0 before it is subtracted, so that -inf - (-inf) does not occur."""
 ROUNDING_TOLERANCE = 1e-12
 """Eigenvalues below this fraction of the largest eigenvalue, and spreads below this fraction of the largest absolute
@@ -60,7 +60,7 @@ class PowerKernel(BagKernel):
 
     def __post_init__(self) -> None:
         check_fraction("tau", self.tau)
-        check_choice("normalise", self.normalise, NORMALISATIONS)
+        check_choice("normalise", self.normalise, NORMALISATION_CHOICES)
 
     def fitted_to(self, bags: Bags) -> PowerKernel:
         """Return this kernel with its inner kernel fitted to training bags."""
@@ -76,7 +76,7 @@ class PowerKernel(BagKernel):
             own = self._log_diagonal(A)
             other = own if B is A else self._log_diagonal(B)
             # If k(P, P) = 0, then k(P, Q) = 0 for all Q, and the divisor does not matter.
-            logarithms -= 0.5 * (np.maximum(own, MIN_LOG)[:, None] + np.maximum(other, MIN_LOG))
+            logarithms -= 0.5 * (np.maximum(own, LOG_OF_ZERO)[:, None] + np.maximum(other, LOG_OF_ZERO))
         else:
             logarithms -= self.kernel.log_scale if isinstance(self.kernel, LogKernel) else 0.0
         return np.asarray(np.exp(self.tau * logarithms))

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
-from milopt.bag_kernels.stream import Stream
+from milopt.bag_kernels.stream import RandomStream
 from milopt.errors import ParameterError
 
 Codes = npt.NDArray[np.int32]
@@ -108,13 +108,13 @@ def spread_order(P: Codes, Q: Codes, s: Codes) -> list[int]:
     return [int(k) for k in np.argsort(-spread, kind="stable") if spread[k] > 0]
 
 
-class Universe:
+class PointPairBoxUniverse:
     """Set U of the triples (p, q, b) of points p of P and q of Q and a box b that contains p and q, with random draws.
 
     s[k] is the largest code of coordinate k.
     """
 
-    def __init__(self, P: Codes, Q: Codes, s: Codes, stream: Stream) -> None:
+    def __init__(self, P: Codes, Q: Codes, s: Codes, stream: RandomStream) -> None:
         self.P, self.Q, self.s, self.stream = P, Q, s, stream
         volumes = log_volumes(P, Q, s).ravel()
         if Q is P:
@@ -142,7 +142,7 @@ class Universe:
         return low, high
 
 
-def draw_coverage(universe: Universe, order: list[int]) -> float:
+def draw_coverage(universe: PointPairBoxUniverse, order: list[int]) -> float:
     """Draw a box b, and return 1 / (|P cap b| |Q cap b|), or 1 / |P cap b| if Q is P.
 
     The coordinates of b are drawn in the given `order`, and only until b excludes all pairs of points but one.
@@ -162,7 +162,7 @@ def draw_coverage(universe: Universe, order: list[int]) -> float:
 
 def estimate_by_coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float, rule: str) -> Estimate:
     """Return the coverage estimate with the stopping rule "guaranteed" or "fast"."""
-    universe = Universe(P, Q, s, Stream(seed))
+    universe = PointPairBoxUniverse(P, Q, s, RandomStream(seed))
     order = spread_order(P, Q, s)
     limit, z = stopping_sum(epsilon, delta), normal_quantile(delta)
     total = squares = 0.0
@@ -182,7 +182,7 @@ def estimate_by_coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float
 
 def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
     """Return the Karp-Luby estimate: the mean of a fixed number of draws, each 0 or 1."""
-    universe = Universe(P, Q.copy(), s, Stream(seed))
+    universe = PointPairBoxUniverse(P, Q.copy(), s, RandomStream(seed))
     draws = karp_luby_draws(len(P), len(Q), epsilon, delta)
     hits = 0
     for _ in range(draws):
@@ -194,8 +194,8 @@ def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: floa
 
 def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
     """Return the self-adjusting estimate, from the number of random pairs that are tested until a box contains one."""
-    stream = Stream(seed)
-    universe = Universe(P, Q.copy(), s, stream)
+    stream = RandomStream(seed)
+    universe = PointPairBoxUniverse(P, Q.copy(), s, stream)
     budget = self_adjusting_draws(len(P), len(Q), epsilon, delta)
     steps = trials = 0
     while steps < budget:

@@ -24,7 +24,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.errors import BagsError, ParameterError
 
-BINNINGS = ("uniform", "quantile", "rank")
+BINNING_CHOICES = ("uniform", "quantile", "rank")
 """Admissible values of `binning`."""
 MAX_BINS = 2**16
 """Maximum number of codes per feature. More codes have no use in practice, and every cut takes memory."""
@@ -126,7 +126,7 @@ class Grid:
 
 def fit_grid(bags: Bags, binning: str, bins: int) -> Grid:
     """Fit a grid to training bags, with at most `bins` codes per feature; for `binning`, see the module docstring."""
-    check_choice("binning", binning, BINNINGS)
+    check_choice("binning", binning, BINNING_CHOICES)
     check_bins(bins)
     values = as_dense_instances(bags.instances)
     low, high = values.min(axis=0), values.max(axis=0)

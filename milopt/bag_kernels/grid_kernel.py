@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Self
 
-from milopt.bag_kernels.grid import BINNINGS, Grid, check_bins, fit_grid
+from milopt.bag_kernels.grid import BINNING_CHOICES, Grid, check_bins, fit_grid
 from milopt.declaration.bags.bag_rows import as_bag_rows
 from milopt.declaration.bags.bags import as_bags
 from milopt.declaration.checks import check_choice
@@ -68,7 +68,7 @@ class GridKernel(BagKernel):
     def _check_grid(self) -> None:
         """Raise an error if one of the fields `bins`, `binning` and `grid` is invalid."""
         check_bins(self.bins)
-        check_choice("binning", self.binning, BINNINGS)
+        check_choice("binning", self.binning, BINNING_CHOICES)
         if self.grid is not None and not isinstance(self.grid, Grid):
             raise ParameterError(f"grid must be a Grid, or None to fit one to the training bags, not {self.grid!r}.")
 

@@ -183,11 +183,11 @@ class Minimax(BagKernel):
         return rf"(\langle s(x), s(z)\rangle + 1)^{{{self.power}}}"
 
     def _bag_gram(self, A: Bags, B: Bags) -> Floats:
-        left = extremes(A)
-        return np.asarray((left @ (left if B is A else extremes(B)).T + 1.0) ** self.power)
+        left = feature_extremes(A)
+        return np.asarray((left @ (left if B is A else feature_extremes(B)).T + 1.0) ** self.power)
 
 
-def extremes(bags: Bags) -> Floats:
+def feature_extremes(bags: Bags) -> Floats:
     """Return s(B), one row per bag: the smallest value of every feature, then the largest."""
     values = as_dense_instances(bags.instances)
     return np.hstack([-bags.max(-values), bags.max(values)])

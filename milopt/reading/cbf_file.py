@@ -18,15 +18,15 @@ from milopt.arrays import Mask, Vector
 from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
-from milopt.reading.flat_model import Entries
+from milopt.reading.flat_model import MatrixEntries
 
-LATEST_VERSION = 4
+LATEST_CBF_VERSION = 4
 """Latest supported version of the format."""
-MAX_COUNT = 1 << 27
+MAX_COLUMNS_OR_ROWS = 1 << 27
 """Maximum number of columns, and of rows, in a file; more would not fit into memory."""
 SUPPORTED_CONES = ("F", "L=", "L+", "L-", "Q", "QR", "EXP")
 """Codes of the supported cones in CBF files."""
-SENSES = {"MIN": False, "MAX": True}
+IS_MAXIMISED_BY_SENSE = {"MIN": False, "MAX": True}
 """Values of the section OBJSENSE; True means maximisation."""
 
 
@@ -75,7 +75,7 @@ class _CbfReader:
         self._maximizes = False
         self._constant = 0.0
         self._integer: set[int] = set()
-        self._cost, self._A, self._b = Entries(), Entries(), Entries()
+        self._cost, self._A, self._b = MatrixEntries(), MatrixEntries(), MatrixEntries()
 
     def parse(self) -> CbfModel:
         """Parse the file, and return its content."""
@@ -111,14 +111,14 @@ class _CbfReader:
             raise self._error("the section ACOORD comes before VAR or CON")
         match title:
             case "VER":
-                version = self._parse_integer_at_most(self._next_line(1)[0], LATEST_VERSION)
+                version = self._parse_integer_at_most(self._next_line(1)[0], LATEST_CBF_VERSION)
                 if version < 1:
                     raise self._error(f"version {version} of the format is not supported")
             case "OBJSENSE":
                 sense = self._next_line(1)[0].upper()
-                if sense not in SENSES:
+                if sense not in IS_MAXIMISED_BY_SENSE:
                     raise self._error(f"OBJSENSE is MIN or MAX, not {quote(sense)}")
-                self._maximizes = SENSES[sense]
+                self._maximizes = IS_MAXIMISED_BY_SENSE[sense]
             case "VAR":
                 self._n, self._column_cones = self._parse_cones()
             case "CON":
@@ -145,13 +145,13 @@ class _CbfReader:
         """Parse the cones of the section VAR or CON; return (number of columns or rows, cones)."""
         total_text, count_text = self._next_line(2)
         total, count = (
-            self._parse_integer_at_most(total_text, MAX_COUNT),
-            self._parse_integer_at_most(count_text, MAX_COUNT),
+            self._parse_integer_at_most(total_text, MAX_COLUMNS_OR_ROWS),
+            self._parse_integer_at_most(count_text, MAX_COLUMNS_OR_ROWS),
         )
         runs, start = [], 0
         for _ in range(count):
             code, size_text = self._next_line(2)
-            size = self._parse_integer_at_most(size_text, MAX_COUNT)
+            size = self._parse_integer_at_most(size_text, MAX_COLUMNS_OR_ROWS)
             if code not in SUPPORTED_CONES:
                 raise self._error(
                     f"milopt does not support the cone {quote(code)}; it supports {', '.join(SUPPORTED_CONES)}"
@@ -177,7 +177,7 @@ class _CbfReader:
 
     def _counted_lines(self, width: int) -> Iterator[list[str]]:
         """Yield the lines of a section, each with `width` words, after the first line, which is their number."""
-        for _ in range(self._parse_integer_at_most(self._next_line(1)[0], MAX_COUNT)):
+        for _ in range(self._parse_integer_at_most(self._next_line(1)[0], MAX_COLUMNS_OR_ROWS)):
             yield self._next_line(width)
 
     def _parse_integer_at_most(self, text: str, most: int) -> int:

@@ -45,12 +45,12 @@ def declare_cbf(model: CbfModel, path: Path) -> Program:
         columns,
         sp.csr_array(sp.vstack([model.A, sp.eye_array(n, format="csr")])),
         np.concatenate([model.b, np.zeros(n)]),
-        [*model.row_cones, *_shift_cones(model.column_cones, by=model.b.size)],
+        [*model.row_cones, *_shift_cone_positions(model.column_cones, by=model.b.size)],
     )
     return program
 
 
-def _shift_cones(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
+def _shift_cone_positions(runs: tuple[ConeRun, ...], by: int) -> list[ConeRun]:
     """Return the cones with start and stop increased by `by`.
 
     This turns cones of columns into cones of rows: the identity matrix is appended to A after its last row.

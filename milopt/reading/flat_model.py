@@ -39,7 +39,7 @@ class FlatModel:
 
 
 @dataclass
-class Entries:
+class MatrixEntries:
     """Entries of a sparse matrix, collected while a file is parsed."""
 
     rows: list[int] = field(default_factory=list)

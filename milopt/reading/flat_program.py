@@ -23,7 +23,7 @@ from milopt.declaration.programs.program import Program
 from milopt.reading.blocks import FileColumns
 from milopt.reading.flat_model import FlatModel
 
-UPPER_SUFFIX = ".upper"
+UPPER_SIDE_SUFFIX = ".upper"
 """Suffix of the name of a range (a row with two sides) in the block `at_most`; in `at_least` it has its own name."""
 MAX_COMPONENT_COLUMNS = 5000
 """Maximum number of columns in a connected component of P, because the block of P of a component becomes dense."""
@@ -54,9 +54,9 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
         names = [model.columns[j] for j in np.flatnonzero(conflicting)]
         selected = columns.select(np.flatnonzero(conflicting))
         columns.subject_to(selected >= lower[conflicting], "lower_bounds", names)
-        columns.subject_to(selected <= upper[conflicting], "upper_bounds", [name + UPPER_SUFFIX for name in names])
+        columns.subject_to(selected <= upper[conflicting], "upper_bounds", [name + UPPER_SIDE_SUFFIX for name in names])
     if semicontinuous.any():
-        _declare_switches(program, model, columns)
+        _declare_semicontinuous_switches(program, model, columns)
     for remark in model.remarks:
         program.remark(remark)
     return program
@@ -100,11 +100,11 @@ def _declare_rows(model: FlatModel, columns: FileColumns) -> None:
             columns.subject_to(rows >= low[places], wanted, labels)
         else:
             ranges = below[places]
-            labels = [label + UPPER_SUFFIX if both else label for label, both in zip(labels, ranges, strict=True)]
+            labels = [label + UPPER_SIDE_SUFFIX if both else label for label, both in zip(labels, ranges, strict=True)]
             columns.subject_to(rows <= high[places], wanted, labels)
 
 
-def _declare_switches(program: Program, model: FlatModel, columns: FileColumns) -> None:
+def _declare_semicontinuous_switches(program: Program, model: FlatModel, columns: FileColumns) -> None:
     """Declare a binary variable b for each semicontinuous column x with bounds l and u, and rows l b <= x <= u b."""
     places = np.flatnonzero(model.semicontinuous)
     names = [model.columns[j] for j in places]

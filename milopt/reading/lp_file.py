@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.messages import quote
-from milopt.reading.flat_model import INFINITY_THRESHOLD, Entries, FlatModel, replace_infinite_bounds
+from milopt.reading.flat_model import INFINITY_THRESHOLD, FlatModel, MatrixEntries, replace_infinite_bounds
 from milopt.reading.lp_tokens import LpTokens, Section, Token, TokenKind
 
-COMPARISONS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
+COMPARISON_SIGNS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
 """Comparison <, > or = that each spelling in a file stands for."""
 INFINITY_WORDS = ("inf", "infinity")
 """Spellings of infinity, in lower case."""
@@ -62,7 +62,7 @@ class _LpReader:
         self._semicontinuous: set[int] = set()
         self._objective = _LpExpression()
         self._rows: dict[str, int] = {}
-        self._A = Entries()
+        self._A = MatrixEntries()
         self._sides: list[tuple[float, float]] = []
         self._is_sign_before = False
 
@@ -93,7 +93,7 @@ class _LpReader:
                     raise self._tokens.error(f"a section such as subject to or bounds, not {quote(title.text)}", title)
         else:
             raise self._tokens.error("the file ends without the word end; it is not complete")
-        return self._assemble(first.section is Section.MAXIMIZE)
+        return self._build_flat_model(first.section is Section.MAXIMIZE)
 
     def _is_in_section(self) -> bool:
         """Return True if the next token belongs to the current section, that is, exists and is not a section title."""
@@ -114,8 +114,8 @@ class _LpReader:
         if label in self._rows:
             raise self._tokens.error(f"the row {quote(label)} occurs twice", start)
         sums, signs = [self._parse_expression()], []
-        while (sign := self._tokens.take_if(*COMPARISONS)) is not None:
-            signs.append(COMPARISONS[sign.text])
+        while (sign := self._tokens.take_if(*COMPARISON_SIGNS)) is not None:
+            signs.append(COMPARISON_SIGNS[sign.text])
             sums.append(self._parse_expression(after=sign))
         if (arrow := self._tokens.take_if("->")) is not None:
             raise self._tokens.error("milopt does not support indicator rows", arrow)
@@ -157,8 +157,8 @@ class _LpReader:
             self._lower[self._column_index(first)], self._upper[self._column_index(first)] = -np.inf, np.inf
             return
         parts, signs = [first], []
-        while (sign := self._tokens.take_if(*COMPARISONS)) is not None:
-            signs.append(COMPARISONS[sign.text])
+        while (sign := self._tokens.take_if(*COMPARISON_SIGNS)) is not None:
+            signs.append(COMPARISON_SIGNS[sign.text])
             parts.append(self._parse_number_or_column())
         places = [k for k, part in enumerate(parts) if isinstance(part, str)]
         if len(places) != 1 or len(parts) not in (2, 3) or (len(parts) == 3 and places != [1]):
@@ -319,7 +319,7 @@ class _LpReader:
 
     def _number_or_infinity(self, word: Token) -> float:
         """Return the number of a token, or infinity if it is at least `INFINITY_THRESHOLD`."""
-        # Sides of rows are parsed as constants and may be infinite; `_assemble` rejects other infinite numbers.
+        # Sides of rows are parsed as constants and may be infinite; `_build_flat_model` rejects other infinite numbers.
         return word.number if abs(word.number) < INFINITY_THRESHOLD else np.inf
 
     def _column_index(self, name: str) -> int:
@@ -332,10 +332,10 @@ class _LpReader:
 
     # -- result ------------------------------------------------------------------------------------------------
 
-    def _assemble(self, maximizes: bool) -> FlatModel:
+    def _build_flat_model(self, maximizes: bool) -> FlatModel:
         """Return the content of the file, after all sections were parsed."""
         n, m = len(self._columns), len(self._sides)
-        cost, products = np.zeros(n), Entries()
+        cost, products = np.zeros(n), MatrixEntries()
         for column, value in self._objective.terms.items():
             cost[column] = value
         for (i, j), value in self._objective.products.items():

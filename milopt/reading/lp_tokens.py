@@ -47,7 +47,7 @@ class Token:
     section: Section | None = None
 
 
-_TITLES = (
+_SECTION_TITLES = (
     (Section.MINIMIZE, r"min(?:imi[sz]e|imum)?"),
     (Section.MAXIMIZE, r"max(?:imi[sz]e|imum)?"),
     (Section.ROWS, r"subject\s+to|such\s+that|s\.t\.|st\.?"),
@@ -60,18 +60,18 @@ _TITLES = (
 )
 """Regular expression of the titles of each section."""
 # A title is at the start of its line, and is not followed by a sign or word that would make it part of an expression.
-_TITLE = re.compile(
-    r"\s*(?:" + "|".join(f"(?P<{section.name}>{words})" for section, words in reversed(_TITLES)) + r")(?=\s|$)"
+_SECTION_TITLE_PATTERN = re.compile(
+    r"\s*(?:" + "|".join(f"(?P<{section.name}>{words})" for section, words in reversed(_SECTION_TITLES)) + r")(?=\s|$)"
     r"(?!\s*(?:[:<>=^*]|free\b))",
     re.IGNORECASE,
 )
-_ROWS_TITLE = re.compile(r"\s(?:subject\s+to|such\s+that|s\.t\.|st\.?)(?=\s|$)", re.IGNORECASE)
-_LETTERS = r"A-Za-z_!\"#$%&(),;?@'`{}~|"
-_TOKEN = re.compile(
+_ROWS_TITLE_PATTERN = re.compile(r"\s(?:subject\s+to|such\s+that|s\.t\.|st\.?)(?=\s|$)", re.IGNORECASE)
+_NAME_LETTERS = r"A-Za-z_!\"#$%&(),;?@'`{}~|"
+_TOKEN_PATTERN = re.compile(
     r"\s*(?:"
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<sign><=|=<|>=|=>|->|<|>|=|::|:|\+|-|\*|\^|\[|\]|/)"
-    rf"|(?P<name>[{_LETTERS}](?:[{_LETTERS}0-9./]|\[[^\[\]\s]*\])*)"
+    rf"|(?P<name>[{_NAME_LETTERS}](?:[{_NAME_LETTERS}0-9./]|\[[^\[\]\s]*\])*)"
     r")"
 )
 
@@ -116,7 +116,7 @@ class LpTokens:
         has_rows = False
         for raw in self._file:
             line = raw.partition("\\")[0]
-            title, start = _TITLE.match(line), 0
+            title, start = _SECTION_TITLE_PATTERN.match(line), 0
             if title is not None:
                 assert title.lastgroup is not None
                 section = Section[title.lastgroup]
@@ -124,7 +124,7 @@ class LpTokens:
                 has_rows |= section is Section.ROWS
                 start = title.end()
             # The objective and the title of the rows may be on the same line.
-            if not has_rows and (title := _ROWS_TITLE.search(line, start)) is not None:
+            if not has_rows and (title := _ROWS_TITLE_PATTERN.search(line, start)) is not None:
                 has_rows = True
                 yield from self._tokenize(line, start, title.start())
                 yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=Section.ROWS)
@@ -135,7 +135,7 @@ class LpTokens:
         """Yield the tokens of line[start:stop]."""
         stop = len(line[:stop].rstrip())
         while start < stop:
-            match = _TOKEN.match(line, start, stop)
+            match = _TOKEN_PATTERN.match(line, start, stop)
             if match is None:
                 raise self._file.error(f"{quote(line[start:stop].split()[0])} is neither a number, a name nor a sign")
             sort = TokenKind(match.lastgroup)

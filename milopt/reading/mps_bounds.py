@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-KINDS_WITHOUT_NUMBER = ("FR", "MI", "PL", "BV")
+BOUND_KINDS_WITHOUT_NUMBER = ("FR", "MI", "PL", "BV")
 """Codes of the kinds of bounds that need no number: free, no lower bound, no upper bound, binary."""
-BOUND_KINDS = (*KINDS_WITHOUT_NUMBER, "LO", "LI", "UP", "UI", "FX", "SC", "SI")
+BOUND_KINDS = (*BOUND_KINDS_WITHOUT_NUMBER, "LO", "LI", "UP", "UI", "FX", "SC", "SI")
 """Codes of all kinds of bounds."""
-INTEGER_KINDS = ("BV", "LI", "UI", "SI")
+INTEGER_BOUND_KINDS = ("BV", "LI", "UI", "SI")
 """Kinds of bounds that make a column integer."""
-SEMICONTINUOUS_KINDS = ("SC", "SI")
+SEMICONTINUOUS_BOUND_KINDS = ("SC", "SI")
 """Kinds of bounds that make a column semicontinuous."""
 
 
@@ -37,7 +37,7 @@ class MpsBounds:
             self.lower[column] = value
         if kind in ("UP", "UI", "FX"):
             self.upper[column] = value
-        if kind in SEMICONTINUOUS_KINDS:
+        if kind in SEMICONTINUOUS_BOUND_KINDS:
             self.semicontinuous.add(column)
             # For semicontinuous columns, 0 means no upper bound.
             self.upper[column] = value or np.inf
@@ -64,7 +64,7 @@ class MpsBounds:
         return column not in self.lower and self.upper.get(column, 0.0) < 0.0
 
 
-def row_sides(
+def lower_and_upper_row_sides(
     senses: Sequence[str], sides: Mapping[int, float], ranges: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
     """Return (lower sides, upper sides) of all rows.

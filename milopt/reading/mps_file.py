@@ -22,12 +22,25 @@ import scipy.sparse as sp
 from milopt.data.messages import quote
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
-from milopt.reading.flat_model import INFINITY_THRESHOLD, Entries, FlatModel, replace_infinite_bounds
-from milopt.reading.mps_bounds import BOUND_KINDS, INTEGER_KINDS, KINDS_WITHOUT_NUMBER, MpsBounds, row_sides
+from milopt.reading.flat_model import INFINITY_THRESHOLD, FlatModel, MatrixEntries, replace_infinite_bounds
+from milopt.reading.mps_bounds import (
+    BOUND_KINDS,
+    BOUND_KINDS_WITHOUT_NUMBER,
+    INTEGER_BOUND_KINDS,
+    MpsBounds,
+    lower_and_upper_row_sides,
+)
 
-FIELD_STARTS = (1, 4, 14, 24, 39, 49)
+FIXED_FIELD_STARTS = (1, 4, 14, 24, 39, 49)
 """Positions at which the fields of a fixed line start, from 0."""
-SENSES = {"MAX": True, "MAXIMIZE": True, "MAXIMISE": True, "MIN": False, "MINIMIZE": False, "MINIMISE": False}
+IS_MAXIMISED_BY_SENSE = {
+    "MAX": True,
+    "MAXIMIZE": True,
+    "MAXIMISE": True,
+    "MIN": False,
+    "MINIMIZE": False,
+    "MINIMISE": False,
+}
 """Values of the section OBJSENSE; True means maximisation."""
 UNSUPPORTED_SECTIONS = {
     "SOS": "special ordered sets",
@@ -43,7 +56,7 @@ UNSUPPORTED_SECTIONS = {
 }
 """Sections that are not supported and raise an error, with a description of their content."""
 
-_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
+_NUMBER_PATTERN = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
 
 
 def read_mps(path: Path) -> FlatModel:
@@ -74,7 +87,7 @@ class _MpsReader:
         self._column_rows: set[str] = set()
         self._cost: list[float] = []
         self._integer: list[bool] = []
-        self._A, self._P = Entries(), Entries()
+        self._A, self._P = MatrixEntries(), MatrixEntries()
         self._pairs: set[tuple[int, int]] = set()
         self._has_both_triangles = False
         self._bounds = MpsBounds()
@@ -104,7 +117,7 @@ class _MpsReader:
         for line in self._file:
             if line.startswith("*") or line.isspace():
                 continue
-            if not line[0].isspace() and not (section == "OBJSENSE" and line.strip().upper() in SENSES):
+            if not line[0].isspace() and not (section == "OBJSENSE" and line.strip().upper() in IS_MAXIMISED_BY_SENSE):
                 section = self._parse_title(line.split(), readers)
                 if self._ended:
                     break
@@ -115,7 +128,7 @@ class _MpsReader:
                 readers[section](fields)
         if not self._ended:
             raise self._error("the file ends without ENDATA; it is not complete")
-        return self._assemble()
+        return self._build_flat_model()
 
     def _parse_title(self, words: list[str], readers: dict[str, Callable[[list[str]], None]]) -> str:
         """Parse the title line of a section, split into `words`, and return the title of the section."""
@@ -140,8 +153,8 @@ class _MpsReader:
         """Split a line of data into its nonempty fields, by blanks (free) or by positions (fixed)."""
         if not self._fixed:
             return line.split()
-        ends = (*FIELD_STARTS[1:], None)
-        fields = [line[start:end].strip() for start, end in zip(FIELD_STARTS, ends, strict=True)]
+        ends = (*FIXED_FIELD_STARTS[1:], None)
+        fields = [line[start:end].strip() for start, end in zip(FIXED_FIELD_STARTS, ends, strict=True)]
         # Lines without a kind (of a row or bound) leave the first field empty, so empty fields are dropped.
         return [field for field in fields if field]
 
@@ -153,9 +166,9 @@ class _MpsReader:
 
     def _parse_sense(self, fields: list[str]) -> None:
         """Parse the sense of the objective: MIN or MAX."""
-        if len(fields) != 1 or fields[0].upper() not in SENSES:
+        if len(fields) != 1 or fields[0].upper() not in IS_MAXIMISED_BY_SENSE:
             raise self._error(f"OBJSENSE is MIN or MAX, not {quote(' '.join(fields))}")
-        self._maximizes = SENSES[fields[0].upper()]
+        self._maximizes = IS_MAXIMISED_BY_SENSE[fields[0].upper()]
 
     def _parse_objective_name(self, fields: list[str]) -> None:
         """Parse the name of the objective row."""
@@ -236,13 +249,13 @@ class _MpsReader:
         kind, rest = fields[0].upper(), fields[1:]
         if kind not in BOUND_KINDS:
             raise self._error(f"{quote(fields[0])} is not a kind of bound; the kinds are {', '.join(BOUND_KINDS)}")
-        is_bare = kind in KINDS_WITHOUT_NUMBER
+        is_bare = kind in BOUND_KINDS_WITHOUT_NUMBER
         # The name of the set is optional, and a superfluous number may follow kinds that need none ("BV BND x 1").
         if (is_bare and rest and (len(rest) == 1 or rest[0] in self._columns)) or (not is_bare and len(rest) == 2):
             rest = ["", *rest]
         if len(rest) not in ((2, 3) if is_bare else (3,)):
             raise self._error(
-                f"a bound is a kind, a set, a column and, except for {', '.join(KINDS_WITHOUT_NUMBER)}, a number"
+                f"a bound is a kind, a set, a column and, except for {', '.join(BOUND_KINDS_WITHOUT_NUMBER)}, a number"
             )
         if not self._is_first_set("BOUNDS", rest[0]):
             return
@@ -250,7 +263,7 @@ class _MpsReader:
             raise self._error(f"the column {quote(rest[1])} is not declared in COLUMNS")
         column = self._columns[rest[1]]
         self._bounds.set(kind, column, 0.0 if is_bare else self._parse_number(rest[2], finite=False))
-        if kind in INTEGER_KINDS:
+        if kind in INTEGER_BOUND_KINDS:
             self._integer[column] = True
 
     def _parse_quadratic(self, fields: list[str]) -> None:
@@ -273,7 +286,7 @@ class _MpsReader:
 
     def _parse_number(self, text: str, finite: bool = True) -> float:
         """Return the text as a number, or raise an error if it is not a number or, with `finite`, is infinite."""
-        if not _NUMBER.fullmatch(text):
+        if not _NUMBER_PATTERN.fullmatch(text):
             raise self._error(f"{quote(text)} is not a number")
         value = float(text.lower().replace("d", "e"))
         return self._require_finite(value, text) if finite else value
@@ -303,7 +316,7 @@ class _MpsReader:
 
     # -- result ------------------------------------------------------------------------------------------------
 
-    def _assemble(self) -> FlatModel:
+    def _build_flat_model(self) -> FlatModel:
         """Return the content of the file, after all sections were parsed."""
         n, m = len(self._columns), len(self._senses)
         names = tuple(self._columns)
@@ -313,7 +326,7 @@ class _MpsReader:
                 "bound is set to -infinity."
             )
         lower, upper = self._bounds.lower_and_upper(self._integer)
-        row_lower, row_upper = row_sides(self._senses, self._rhs, self._ranges)
+        row_lower, row_upper = lower_and_upper_row_sides(self._senses, self._rhs, self._ranges)
         P = self._P.matrix((n, n))
         if P.nnz and abs(P - P.T).max() > 0:
             raise self._error("QMATRIX is not symmetric; it has both triangles")

@@ -12,7 +12,7 @@ POINT_STANDARD_DEVIATIONS = (1.0, 0.05, 3.0, 0.4)
 """Standard deviations of random points, used in turn, so that points of all sizes test every branch of an atom."""
 POINT_MEANS = (0.0, 0.0, -4.0, 0.0, 3.0)
 """Means of random points, used in turn."""
-MAX_TRIES = 200
+MAX_POINT_TRIES = 200
 """Maximum number of attempts to find a point with finite slopes."""
 
 
@@ -53,8 +53,8 @@ class AtomSamples:
         point = self.point_in_domain(number)
         trial = 0
         while not self.has_finite_slopes(point):
-            if trial == MAX_TRIES:
-                fail(self.atom, f"has_finite_slopes is False at {MAX_TRIES} points between points of the domain.")
+            if trial == MAX_POINT_TRIES:
+                fail(self.atom, f"has_finite_slopes is False at {MAX_POINT_TRIES} points between points of the domain.")
             trial += 1
             point = 0.5 * (point + self.point_in_domain(number + trial))
         return point

@@ -61,7 +61,7 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     _check_values(atom, samples, inside)
     _check_slopes(atom, samples, inside)
     _check_conjugate(atom, samples, inside)
-    _check_boxes(atom, samples, inside)
+    _check_bounds_over_boxes(atom, samples, inside)
     _check_some_runs(atom, samples, inside)
     _check_copy_and_quadratic(atom, samples, inside)
     check_epigraph(atom, samples, inside)
@@ -148,7 +148,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
             require_at_most(atom, distance, at.sum((other - g) ** 2), distance, 1e-7, g, sentence, allowed, other)
 
 
-def _check_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
+def _check_bounds_over_boxes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
     """Check `monotone`, `least` and `greatest` over random boxes low <= e <= high, some of them unbounded."""
     at, random = atom.segments, samples.random
     for number, corner in enumerate(inside):

@@ -55,14 +55,14 @@ def check_model(
     with warnings.catch_warnings():
         # Fits of small synthetic bags may warn; only the warning about a stated exception that is not needed is shown.
         warnings.filterwarnings("ignore", "(?!.*no exception is needed)", MiloptWarning)
-        return run_cases(model.__name__, _cases(model), except_for, only)
+        return run_cases(model.__name__, _all_cases(model), except_for, only)
 
 
 def model_case_names(model: type[BagClassifier]) -> list[str]:
     """Return the names of the cases of `check_model` for a model; the checks of scikit-learn depend on the model."""
-    return [case.name for case in _cases(model)]
+    return [case.name for case in _all_cases(model)]
 
 
-def _cases(model: type[BagClassifier]) -> list[ConformanceCase]:
+def _all_cases(model: type[BagClassifier]) -> list[ConformanceCase]:
     """Return all cases of a model."""
     return [*field_cases(model), *model_cases(model), *scikit_learn_cases(model)]

@@ -38,9 +38,9 @@ ONE_MAXIMUM_PROBLEMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm bal
 """Names of the problems with a single atom `bag_max`; a convex step from a stationary point tests the point."""
 STATIONARY_TOLERANCE = 1e-4
 """Relative decrease of the objective by a convex step above which a point is not stationary."""
-STATIONARY_SECONDS = 2.0
+STATIONARITY_SECONDS = 2.0
 """Time limit in seconds for the long problem whose stationary point is tested."""
-MAX_RISE = 1e-6
+MAX_OBJECTIVE_RISE = 1e-6
 """Relative increase of the objective above which a scheme does not descend.
 
 Smaller increases occur because certified points are feasible only up to a tolerance.
@@ -187,26 +187,26 @@ def _check_descent(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
 
 
 def _require_descent(problem: Problem, result: Result) -> None:
-    """Raise an error if the objective got worse from one step to the next by more than `MAX_RISE`."""
+    """Raise an error if the objective got worse from one step to the next by more than `MAX_OBJECTIVE_RISE`."""
     sign = -1.0 if problem.core.maximizes else 1.0
     objectives = [sign * step.objective for step in result.history]
     for before, after in pairwise(objectives):
         message = f"it states that it descends, and its objective goes from {sign * before:.9g} to {sign * after:.9g}"
-        require(after <= before + MAX_RISE * (1.0 + abs(before)), message)
+        require(after <= before + MAX_OBJECTIVE_RISE * (1.0 + abs(before)), message)
 
 
 def _check_stationary(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that no convex step from a point that is called stationary and certified improves the objective."""
     claimed = 0
     for problem, _, result in supported_runs(scheme, solver, *ONE_MAXIMUM_PROBLEMS):
-        claimed += _confirm_stationary(problem.core, result, solver)
+        claimed += _is_confirmed_stationary(problem.core, result, solver)
     long = many_step_program()
-    claimed += _confirm_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARY_SECONDS)), solver)
+    claimed += _is_confirmed_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARITY_SECONDS)), solver)
     if not claimed:
         raise NotApplicableError("it calls no result stationary and certified")
 
 
-def _confirm_stationary(program: Program, result: Result, solver: Solver) -> bool:
+def _is_confirmed_stationary(program: Program, result: Result, solver: Solver) -> bool:
     """Check by a convex step a result that is called stationary and certified; return False for any other result.
 
     An error is raised if the step improves the objective.
@@ -228,7 +228,7 @@ def _check_problem_is_unchanged(scheme: Scheme, solver: Solver, is_excepted: boo
     count = 0
     for problem in scheme_problems():
         posed, _ = problem.make()
-        before = _fingerprint(posed.core)
+        before = _comparable_state(posed.core)
         try:
             run_scheme(scheme, posed, solver)
         except NotApplicableError:
@@ -236,7 +236,7 @@ def _check_problem_is_unchanged(scheme: Scheme, solver: Solver, is_excepted: boo
         count += 1
         if posed.oracles:
             continue  # The master of a semi-infinite problem is allowed to change: rows are added to solve it.
-        after = _fingerprint(posed.core)
+        after = _comparable_state(posed.core)
         changed = [part for part in before if before[part] != after[part]]
         message = (
             f"it changes the {', '.join(changed)} of the program that it gets ({problem.name}): solve a copy of it"
@@ -246,7 +246,7 @@ def _check_problem_is_unchanged(scheme: Scheme, solver: Solver, is_excepted: boo
         raise NotApplicableError("it supports none of the problems of this case")
 
 
-def _fingerprint(program: Program) -> dict[str, object]:
+def _comparable_state(program: Program) -> dict[str, object]:
     """Return the parts of a program in a form in which two states can be compared."""
     return {
         "objective": (program.maximizes, repr(program.objective), id(program.objective)),

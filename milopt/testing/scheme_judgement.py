@@ -10,9 +10,9 @@ from milopt.testing.conformance import WrongAnswerError, require
 
 OBJECTIVE_TOLERANCE = 1e-5
 """Maximum relative difference between objectives, except for column generation."""
-GENERATION_TOLERANCE = 1e-3
+COLUMN_GENERATION_TOLERANCE = 1e-3
 """Maximum relative difference between objectives for column generation."""
-ROW_TOLERANCE = 1e-5
+ROW_VIOLATION_TOLERANCE = 1e-5
 """Violation of a declared row or bound, relative to the size of its terms, above which a point is infeasible."""
 
 
@@ -32,7 +32,7 @@ def check_against_known_answer(problem: Problem, result: Result, optimum: float,
         return
     if end in (Termination.INFEASIBLE, Termination.UNBOUNDED):
         raise WrongAnswerError(f"the optimum is {optimum:.9g}, and the result is {end}: {result.message}")
-    tolerance = (GENERATION_TOLERANCE if problem.oracles else OBJECTIVE_TOLERANCE) * (1.0 + abs(optimum))
+    tolerance = (COLUMN_GENERATION_TOLERANCE if problem.oracles else OBJECTIVE_TOLERANCE) * (1.0 + abs(optimum))
     sign = -1.0 if problem.core.maximizes else 1.0
     if not problem.oracles:
         check_point(problem.core, result)
@@ -74,6 +74,6 @@ def check_point(program: Program, result: Result) -> None:
 
 
 def _require_feasible(name: str, violation: float, size: float) -> None:
-    """Raise an error if a violation exceeds `ROW_TOLERANCE` times 1 + size; `name` states the rows or bounds."""
-    if violation > ROW_TOLERANCE * (1.0 + size):
+    """Raise an error if a violation exceeds `ROW_VIOLATION_TOLERANCE` (1 + size); `name` states the rows or bounds."""
+    if violation > ROW_VIOLATION_TOLERANCE * (1.0 + size):
         raise WrongAnswerError(f"its point is called feasible, and violates {name} by {violation:.3g}")

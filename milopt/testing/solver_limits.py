@@ -23,13 +23,13 @@ from milopt.solving.solver import Solver
 from milopt.solving.solver_support import unsupported_reason
 from milopt.testing.conformance import CaseError, ConformanceCase, NotApplicableError, require
 
-LONG_SECONDS = 4.0
+MIN_LONG_SECONDS = 4.0
 """Minimum time in seconds that the program must take without a limit, well above the time to start a process."""
 LIMIT_SHARE, LATE_SHARE = 0.1, 0.6
 """Fractions of the time without a limit: the time limit, and the time by which the solver must have ended."""
-MAX_ENTRIES = 6_000_000
+MAX_MATRIX_ENTRIES = 6_000_000
 """Largest square of the number of columns of a tried program, which is about the number of entries of its matrices."""
-MAX_TRIES = 3
+MAX_TIME_LIMIT_TRIES = 3
 """Maximum number of tries; one try that ends in time is sufficient, because other processes may delay a try."""
 
 
@@ -69,7 +69,7 @@ class _CachedCall:
 
 
 def _find_long_program(solver: Solver) -> LongProgram:
-    """Return a program that takes the solver at least `LONG_SECONDS`; raise NotApplicableError if none does."""
+    """Return a program that takes the solver at least `MIN_LONG_SECONDS`; raise NotApplicableError if none does."""
     for form in _larger_programs(solver):
         if unsupported_reason(solver, form) is not None:
             continue
@@ -80,15 +80,15 @@ def _find_long_program(solver: Solver) -> LongProgram:
             seconds = perf_counter() - began
         finally:
             engine.close()
-        if seconds >= LONG_SECONDS:
+        if seconds >= MIN_LONG_SECONDS:
             return LongProgram(form, seconds)
-    raise NotApplicableError(f"no program of this case takes it {LONG_SECONDS:g} s")
+    raise NotApplicableError(f"no program of this case takes it {MIN_LONG_SECONDS:g} s")
 
 
 def _larger_programs(solver: Solver) -> Iterator[StandardForm]:
     """Yield larger and larger programs of the hardest kind that a solver supports."""
     size = 10 if Feature.INTEGER in solver.features else 60
-    while size * size <= MAX_ENTRIES:
+    while size * size <= MAX_MATRIX_ENTRIES:
         yield _build_hard_program(solver, size).to_standard_form()
         size = size + 4 if Feature.INTEGER in solver.features else int(1.6 * size)
 
@@ -131,7 +131,7 @@ def _check_time_limit(solver: Solver, long: Callable[[], LongProgram], is_except
     if reason:
         raise NotApplicableError(f"it states that it may be late: {reason}")
     seconds = []
-    for _ in range(MAX_TRIES):
+    for _ in range(MAX_TIME_LIMIT_TRIES):
         engine = solver.engine(program.form, Options(time_limit=limit))
         try:
             began = perf_counter()

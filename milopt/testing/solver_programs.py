@@ -19,7 +19,7 @@ OBJECTIVE_TOLERANCE = 1e-6
 """Maximum relative difference between the objective of a certified point and the optimum."""
 POINT_TOLERANCE = 1e-4
 """Maximum relative error of points and multipliers; a certificate of 1e-6 determines the objective more accurately."""
-EXCEPTED_SECONDS = 10.0
+EXCEPTED_CASE_SECONDS = 10.0
 """Time limit of a case that is a stated exception, so that a slow solver does not delay the check."""
 INCONCLUSIVE_TERMINATIONS = (Termination.STALLED, Termination.LIMIT, Termination.ERROR)
 """Terminations that state nothing about the optimum of the program."""
@@ -40,7 +40,7 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MiloptWarning)
-            limit = EXCEPTED_SECONDS if is_excepted else None
+            limit = EXCEPTED_CASE_SECONDS if is_excepted else None
             result = solve(expected.program, solver, scheme=known.scheme, time_limit=limit)
     except UnsupportedError as error:
         stated = ", ".join(format_features(known.features, known.cones))

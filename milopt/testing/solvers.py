@@ -56,12 +56,12 @@ def check_solver(
     (['lp'], ['socp, ball'])
     """
     chosen = _as_solver(solver)
-    return run_cases(chosen.name, _cases(chosen), except_for, only)
+    return run_cases(chosen.name, _all_cases(chosen), except_for, only)
 
 
 def solver_case_names(solver: Solver | str) -> list[str]:
     """Return the names of the cases of `check_solver`."""
-    return [case.name for case in _cases(_as_solver(solver))]
+    return [case.name for case in _all_cases(_as_solver(solver))]
 
 
 def _as_solver(solver: object) -> Solver:
@@ -73,7 +73,7 @@ def _as_solver(solver: object) -> Solver:
     return solver
 
 
-def _cases(solver: Solver) -> list[ConformanceCase]:
+def _all_cases(solver: Solver) -> list[ConformanceCase]:
     """Return all cases of a solver."""
     return [
         *member_cases(solver),

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from milopt.bag_kernels import estimators, exact
 from milopt.bag_kernels.compiled_stream import next_below, next_unit, next_word
-from milopt.bag_kernels.stream import Stream, pair_seed, pair_seeds
+from milopt.bag_kernels.stream import RandomStream, pair_seed, pair_seeds
 from tests.bag_kernels.cases import count_pair, grids
 
 PAPERS = {"karp-luby": estimators.estimate_by_karp_luby, "self-adjusting": estimators.estimate_by_self_adjusting}
@@ -65,13 +65,13 @@ def several(state, count):
 @given(st.integers(0, 2**64 - 1), st.integers(1, 2**31))
 @settings(max_examples=30, deadline=None)
 def test_the_compiled_stream_equals_pure_python(seed, count):
-    state, stream = np.array([seed], dtype=np.uint64), Stream(seed)
+    state, stream = np.array([seed], dtype=np.uint64), RandomStream(seed)
     bits, number, share = several(state, count)
     assert (int(bits), number, share) == (stream.next_word(), stream.next_below(count), stream.next_unit())
 
 
 def test_draws_below_a_number_are_uniform():
-    stream = Stream(7)
+    stream = RandomStream(7)
     counts = np.bincount([stream.next_below(7) for _ in range(14_000)], minlength=7)
     assert ((counts - 2000) ** 2 / 2000).sum() < 22.5  # the .999 quantile with 6 degrees of freedom
 
@@ -81,7 +81,7 @@ def test_every_estimator_is_unbiased(alone):
     """Compare the mean of pure Python draws with W / |U| by a z-test."""
     left, right, s = as_codes(P), as_codes(P if alone else Q), as_codes(S)
     right = left if alone else right
-    universe = estimators.Universe(left, right, s, Stream(3))
+    universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(3))
     order = estimators.spread_order(left, right, s)
     values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
     truth = exact.count_by_brute_force(P, P if alone else Q, S) / exp(universe.log_size)
@@ -91,7 +91,7 @@ def test_every_estimator_is_unbiased(alone):
 def indicator_draws(count):
     """Return Karp-Luby draws, each 0 or 1."""
     left, right = as_codes(P), as_codes(Q)
-    universe = estimators.Universe(left, right, as_codes(S), Stream(5))
+    universe = estimators.PointPairBoxUniverse(left, right, as_codes(S), RandomStream(5))
     hits = np.empty(count)
     for r in range(count):
         i, j = universe.draw_pair()
@@ -106,7 +106,7 @@ def test_indicator_draws_have_the_same_mean_and_more_variance():
     hits, truth = indicator_draws(4000)
     assert abs(hits.mean() - truth) / (hits.std() / np.sqrt(hits.size)) < 3.5
     left, right, s = as_codes(P), as_codes(Q), as_codes(S)
-    universe = estimators.Universe(left, right, s, Stream(6))
+    universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(6))
     order = estimators.spread_order(left, right, s)
     values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
     assert values.var() < 0.8 * hits.var()

@@ -1,4 +1,4 @@
-"""Set kernels: sums of an instance kernel over pairs of instances, and extremes."""
+"""Set kernels: sums of an instance kernel over pairs of instances, and feature_extremes."""
 
 from __future__ import annotations
 

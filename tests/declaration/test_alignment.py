@@ -206,7 +206,7 @@ def test_long_windows_neither_overflow_nor_underflow():
 def test_kernel_value_does_not_depend_on_the_block_of_pairs(kernel: Kernel, monkeypatch: pytest.MonkeyPatch):
     A = random_walks(40, 10, 0)
     whole = kernel(A, A)
-    monkeypatch.setattr(alignment, "_FLOATS_PER_BLOCK", 1)
+    monkeypatch.setattr(alignment, "_MAX_FLOATS_PER_BLOCK", 1)
     np.testing.assert_array_equal(kernel(A, A), whole)
     np.testing.assert_array_equal(np.vstack([block for _, block in gram_blocks(kernel, A, A, memory=5000)]), whole)
 

@@ -20,7 +20,7 @@ from milopt.declaration.kernels.warping import log_alignment_sums, warping_costs
 from milopt.declaration.kernels.width import inverse_median, inverse_median_distance, is_positive, median_factor
 from milopt.errors import BagsError, ParameterError
 
-_FLOATS_PER_BLOCK = 2**16
+_MAX_FLOATS_PER_BLOCK = 2**16
 """Number of floats of the series in one block of pairs: a few antidiagonals of the dynamic program, for all pairs of
 the block, then fit into the processor's cache.
 """
@@ -254,7 +254,7 @@ def _self_values(X: Floats, values: Callable[[Floats, Floats], Floats]) -> Float
 def _pairs_per_block(X: Floats) -> int:
     """Return the number of pairs of series in a block, at least 16."""
     samples, channels = map(int, X.shape[:2])
-    return max(16, _FLOATS_PER_BLOCK // (samples * channels))
+    return max(16, _MAX_FLOATS_PER_BLOCK // (samples * channels))
 
 
 def _check_integer(name: str, value: object, least: int, alternative: str = "") -> None:

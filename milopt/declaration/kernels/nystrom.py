@@ -73,7 +73,9 @@ class Nystrom(FeatureKernel):
             check_choice("landmarks of Nystrom", self.landmarks, LANDMARK_CHOICES)
         else:
             object.__setattr__(self, "landmarks", as_point_rows(self.landmarks))
-        if self.basis is not None and (isinstance(self.landmarks, str) or not _fits(self.basis, self.landmarks)):
+        if self.basis is not None and (
+            isinstance(self.landmarks, str) or not _basis_matches_landmarks(self.basis, self.landmarks)
+        ):
             raise ParameterError("The basis of Nystrom must have one row per landmark; None computes it in fitted.")
 
     @property
@@ -123,6 +125,6 @@ class Nystrom(FeatureKernel):
         return f"Nystrom({self.kernel!r}, rank={self.rank}, landmarks={chosen}{seed})"
 
 
-def _fits(basis: object, landmarks: Points) -> bool:
+def _basis_matches_landmarks(basis: object, landmarks: Points) -> bool:
     """Return True if the basis is a matrix with one row per landmark."""
     return isinstance(basis, np.ndarray) and basis.ndim == 2 and basis.shape[0] == landmarks.shape[0]

@@ -28,7 +28,7 @@ Its arguments are the squared distances of the cells, i - j, the values of the t
 left, corner), and the output array.
 """
 
-_STEP_WEIGHT = sqrt(2) - 1
+_SIDE_STEP_WEIGHT = sqrt(2) - 1
 """Solution r of 2 r + r^2 = 1: with weight r per step (1, 0) or (0, 1) and r^2 per step (1, 1), no sum exceeds 1."""
 _MIN_RELIABLE_SUM = 1e-280
 """Smallest sum of products that is accurate: in a smaller sum, products that underflowed may matter."""
@@ -63,14 +63,14 @@ def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -
         logarithms = np.log(sums)
         # An unreliable sum matters only if the kernel value may be above `_NEGLIGIBLE_KERNEL_VALUE`. The sum of a
         # series with itself is at least r^(2 ell - 2), because one alignment consists of the cells (i, i), where k = 1.
-        if log(_MIN_RELIABLE_SUM) > log(_NEGLIGIBLE_KERNEL_VALUE) + 2 * (samples - 1) * log(_STEP_WEIGHT):
+        if log(_MIN_RELIABLE_SUM) > log(_NEGLIGIBLE_KERNEL_VALUE) + 2 * (samples - 1) * log(_SIDE_STEP_WEIGHT):
             lost = np.flatnonzero(sums < _MIN_RELIABLE_SUM)
             logarithms[lost] = _log_scaled_sums(X[..., lost], Z[..., lost], band, s, steepness)
     return logarithms
 
 
 def _scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
-    """Return the sums over alignments of the products of k, times r^(2 ell - 2) with r = `_STEP_WEIGHT`.
+    """Return the sums over alignments of the products of k, times r^(2 ell - 2) with r = `_SIDE_STEP_WEIGHT`.
 
     `steepness` is 1 / triangular, or 0 for w = 1. A step (1, 0) or (0, 1) has weight r, and a step (1, 1) weight r^2.
     Since k and the weights are at most 1, a product never increases along its path. So nothing overflows, and a product
@@ -84,17 +84,17 @@ def _scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) ->
         if steepness:
             t *= 1 - steepness * np.abs(shift)
         np.add(above, left, out=out)
-        out += _STEP_WEIGHT * corner
-        out *= _STEP_WEIGHT
+        out += _SIDE_STEP_WEIGHT * corner
+        out *= _SIDE_STEP_WEIGHT
         out *= t
         out /= 2 - t
 
-    return _run_dynamic_program(X, Z, band, origin=_STEP_WEIGHT**-2, outside=0.0, step=step)
+    return _run_dynamic_program(X, Z, band, origin=_SIDE_STEP_WEIGHT**-2, outside=0.0, step=step)
 
 
 def _log_scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
     """Return the logarithms of the sums of `_scaled_sums`, computed in log space throughout."""
-    step_down = log(_STEP_WEIGHT)
+    step_down = log(_SIDE_STEP_WEIGHT)
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:
         """Compute the logarithm of k times the weighted sum of the three neighbours."""

@@ -26,7 +26,7 @@ from milopt.declaration.programs.leaves import Parameter, Variable
 from milopt.declaration.programs.sparse import add, as_csr, selection_matrix
 from milopt.errors import DeclarationError
 
-INTERVAL_SIDES = 3
+INTERVAL_SIDE_COUNT = 3
 """Number of sides of a row such as a <= e <= b."""
 
 
@@ -45,7 +45,7 @@ def with_coefficients(
         values, rows, variable, entries, shape, f"The coefficients of {variable.name!r} in {block}"
     )
     own = [_other_coefficients(side, variable, entries, rows) for side in sides]
-    if len(sides) == INTERVAL_SIDES:
+    if len(sides) == INTERVAL_SIDE_COUNT:
         if any(leaf is variable for side in (sides[0], sides[2]) for leaf, _ in side.terms):
             raise DeclarationError(
                 f"{variable.name!r} occurs in a bound of the rows of {block}: replace the constraint."
@@ -80,7 +80,7 @@ def with_rhs(constraint: Constraint, value: npt.ArrayLike) -> Constraint:
     """
     sides, sense = _written_sides(constraint)
     name, rows = constraint.name, constraint.shape
-    if len(sides) == INTERVAL_SIDES:
+    if len(sides) == INTERVAL_SIDE_COUNT:
         raise DeclarationError(f"The rows of {name!r} have two sides, not one right-hand side: replace the constraint.")
     for leaf, _ in constraint.expression.terms:
         if isinstance(leaf, Parameter):
@@ -149,7 +149,7 @@ def _written_sides(constraint: Constraint) -> tuple[list[Expression], str]:
 
 def _compare_sides(sides: Sequence[Expression], sense: str) -> Constraint:
     """Return the constraint "left sense right" of two sides, or the interval constraint of three sides."""
-    if len(sides) == INTERVAL_SIDES:
+    if len(sides) == INTERVAL_SIDE_COUNT:
         return interval_constraint(*sides)
     left, right = sides
     if sense == "==":

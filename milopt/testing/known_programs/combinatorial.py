@@ -20,7 +20,7 @@ from milopt.testing.known_programs.known_program import (
     Expected,
     rbf_gram,
     register_known_program,
-    some_bags,
+    small_bags,
 )
 
 
@@ -142,7 +142,7 @@ def _build_misocp_infeasible() -> Expected:
 @register_known_program("dc, 1-norm ball", LP, scheme="exact")
 def _build_dc_one_norm() -> Expected:
     """Maximise a convex function over the 1-norm ball: the optimum is a vertex, plus or minus a unit vector."""
-    bags = some_bags()
+    bags = small_bags()
     program = Program("largest maxima, 1-norm")
     w = program.variable("w", 2)
     program.maximize(bag_max(bags.instances @ w, bags).sum())
@@ -154,7 +154,7 @@ def _build_dc_one_norm() -> Expected:
 @register_known_program("dc, Hilbert ball", SOCP, scheme="exact")
 def _build_dc_hilbert() -> Expected:
     """Maximise bag maxima over the unit ball: the optimum is the largest norm of a sum of one feature map per bag."""
-    bags = some_bags()
+    bags = small_bags()
     program = Program("largest maxima, Hilbert ball")
     f = program.function("f", RBF(0.7))
     program.maximize(bag_max(f(bags)).sum())
@@ -210,7 +210,7 @@ def _minimum_on_side(slopes: Vector, side: int) -> float:
 
 @register_known_program("dc, infeasible", LP, INFEASIBLE, scheme="exact")
 def _build_dc_infeasible() -> Expected:
-    bags = some_bags()
+    bags = small_bags()
     program = Program("maxima out of reach")
     w = program.variable("w", 2, lower=-1, upper=1)
     program.minimize(w.sum())

@@ -16,7 +16,7 @@ from milopt.testing.known_programs.known_program import (
 
 
 @register_known_program("exponential, above a bound", EXPONENTIAL_PROGRAM)
-def _build_above_a_bound() -> Expected:
+def _build_exponential_above_bound() -> Expected:
     program = Program("above a bound")
     x = program.variable("x")
     program.minimize(exp(x))

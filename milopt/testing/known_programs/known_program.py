@@ -113,7 +113,7 @@ def register_known_program(
     return add
 
 
-def some_bags() -> Bags:
+def small_bags() -> Bags:
     """Return four bags of one to four instances in the plane."""
     rng = np.random.default_rng(51)
     return as_bags([rng.normal(size=(size, 2)) for size in (3, 2, 4, 1)])

@@ -12,7 +12,7 @@ from milopt.testing.known_programs.known_program import (
     UNBOUNDED,
     Expected,
     register_known_program,
-    some_bags,
+    small_bags,
 )
 from milopt.testing.known_programs.planted import plant_program
 
@@ -135,7 +135,7 @@ def _build_lp_fixed() -> Expected:
 @register_known_program("lp, maxima of bags", LP)
 def _build_lp_maxima() -> Expected:
     """Minimise bag maxima plus shifts, where the maximum of a bag is at most 1 plus its shift; bounds fix w."""
-    bags = some_bags()
+    bags = small_bags()
     program = Program("maxima of bags")
     w = program.variable("w", 2, lower=1, upper=1)
     shift = program.variable("shift", len(bags), lower=0)
