@@ -6,7 +6,8 @@
 3. Compute the duality gap on all rows: with a balanced such that e'a = 0, w = R'a is stationary by construction, the
    dual objective D is computed from the held rows, and one pass over the data gives R w, the exact bias and the primal
    objective P. P - D >= 0 bounds the error, whatever the solver did.
-4. Stop if the gap reaches the tolerance. Otherwise hold up to `ROWS_PER_ROUND` more rows of each group, those with the
+4. Stop if the gap reaches the tolerance. Otherwise hold up to `MAX_ADDED_ROWS_PER_GROUP` more rows of each group, those
+with the
    largest v_r above all held rows of the group, reduce the inner tolerance and continue with 2.
 """
 
@@ -27,7 +28,7 @@ from milopt.solvers.native.margin_newton.proximal_step import Iterate, proximal_
 
 MAX_EAGER_ROWS = 600
 """Number of rows up to which all rows are held from the start."""
-ROWS_PER_ROUND = 3
+MAX_ADDED_ROWS_PER_GROUP = 3
 """Number of rows per group that are added after a pass."""
 FIRST_INNER_TOLERANCE, INNER_SHARE = 1e-2, 0.03
 """Relative gap on the held rows before the first pass, and as a fraction of the gap on all rows after later passes."""
@@ -120,7 +121,7 @@ def solve_margin_program(
         while True:
             at, count = proximal_step(held, at, sigma, deadline)
             newton_steps, proximal_steps = newton_steps + count, proximal_steps + 1
-            gap = _held_gap(held, at)
+            gap = _relative_gap_on_held_rows(held, at)
             stalled = 0 if gap < 0.9 * least else stalled + 1
             if gap < least or not np.isfinite(least):
                 least, nearest = gap, at
@@ -140,7 +141,7 @@ def solve_margin_program(
             if gap <= inner or is_late or gives_up:
                 break
         at = nearest
-        answer, violated = _full_pass(held, at, sigma, passes, newton_steps, is_late)
+        answer, violated = _evaluate_all_rows(held, at, sigma, passes, newton_steps, is_late)
         if best is None or answer.gap < best.gap:
             best = answer
         if answer.gap <= tolerance or is_late or (gives_up and not violated.size):
@@ -150,7 +151,7 @@ def solve_margin_program(
         last_gap = answer.gap
         inner = max(min(INNER_SHARE * answer.gap, 0.5 * inner), 0.1 * tolerance)
         if violated.size:
-            held, at = _hold_more(held, at, violated)
+            held, at = _hold_more_rows(held, at, violated)
             sigma = max(sigma / 10.0, first_sigma)
     assert best is not None
     return best
@@ -205,7 +206,7 @@ def _regression_start(program: MarginProgram) -> tuple[Vector, float]:
     return solution[:size], float(solution[size])
 
 
-def _held_gap(held: HeldRows, at: Iterate) -> float:
+def _relative_gap_on_held_rows(held: HeldRows, at: Iterate) -> float:
     """Return the relative duality gap on the held rows."""
     a = held.balanced(at.a)
     w = np.asarray(held.features.T @ a)
@@ -215,7 +216,7 @@ def _held_gap(held: HeldRows, at: Iterate) -> float:
     return (primal - held.dual_value(a, w) + error) / max(1.0, abs(primal))
 
 
-def _full_pass(
+def _evaluate_all_rows(
     held: HeldRows, at: Iterate, sigma: float, passes: int, newton_steps: int, is_late: bool
 ) -> tuple[MarginAnswer, Index]:
     """Return the balanced point with its objectives over all rows, and the violated rows to hold next."""
@@ -239,10 +240,10 @@ def _full_pass(
     order = wrong[np.lexsort((-v[wrong], program.group[wrong]))]
     _, first, size = np.unique(program.group[order], return_index=True, return_counts=True)
     place = np.arange(order.size) - np.repeat(first, size)
-    return answer, order[place < ROWS_PER_ROUND]
+    return answer, order[place < MAX_ADDED_ROWS_PER_GROUP]
 
 
-def _hold_more(held: HeldRows, at: Iterate, rows: Index) -> tuple[HeldRows, Iterate]:
+def _hold_more_rows(held: HeldRows, at: Iterate, rows: Index) -> tuple[HeldRows, Iterate]:
     """Hold further rows, with the multiplier 0."""
     index = np.union1d(held.index, rows)
     a = np.zeros(index.size)

@@ -22,9 +22,9 @@ from milopt.arrays import Index, Points, Vector
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.programs.sparse import take_rows
 
-FLAT_SHARE = 1e-12
+ZERO_SLOPE_FRACTION = 1e-12
 """Slopes of the loss in the bias below this fraction of the sum of all weights count as 0."""
-BISECTIONS = 100
+BISECTION_STEPS = 100
 """Number of bisections for the bias if its coefficients differ within a group."""
 
 
@@ -151,7 +151,7 @@ class MarginProgram:
         used = bias != 0
         points = v[used] / bias[used]
         low, high = float(points.min(initial=0.0)) - 1.0, float(points.max(initial=0.0)) + 1.0
-        for _ in range(BISECTIONS):
+        for _ in range(BISECTION_STEPS):
             b = 0.5 * (low + high)
             if b in (low, high):
                 break
@@ -184,7 +184,7 @@ def best_bias(maxima: Vector, bias: Vector, cap: Vector, curvature: Vector) -> f
     falling = e > 0
     constants = float(constant[falling].sum()) + np.concatenate([[0.0], np.cumsum(rises * constant)])
     slopes = float(slope[falling].sum()) + np.concatenate([[0.0], np.cumsum(rises * slope)])
-    tiny = FLAT_SHARE * float(np.abs(e) @ (c + k * np.abs(m)))
+    tiny = ZERO_SLOPE_FRACTION * float(np.abs(e) @ (c + k * np.abs(m)))
     right = constants[1:] + slopes[1:] * at
     reached = np.flatnonzero(right >= -tiny)
     if not reached.size:

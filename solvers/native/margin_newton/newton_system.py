@@ -29,7 +29,7 @@ from milopt.solvers.native.margin_newton.held_rows import HeldRows
 
 MAX_FACTORISED_SIZE = 2000
 """Largest size of a matrix that is factorised."""
-JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+DIAGONAL_SHIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 """Multiples of the mean of the diagonal that are added to it, in order of use, if a factorisation fails."""
 MAX_CONJUGATE_STEPS, CONJUGATE_TOLERANCE = 500, 1e-4
 """Maximum number of steps of conjugate gradients, and the relative residual at which they stop."""
@@ -149,7 +149,7 @@ def _conjugate_gradients(
 def _solve_definite(matrix: Matrix, right: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Solve a positive definite system; if rounding makes it indefinite, with a slightly larger diagonal."""
     mean = float(np.trace(matrix)) / len(matrix)
-    for jitter in JITTERS:
+    for jitter in DIAGONAL_SHIFTS:
         shifted = matrix
         if jitter:
             shifted = matrix + jitter * mean * np.eye(len(matrix))

@@ -19,17 +19,17 @@ from milopt.solvers.native.margin_newton.group_projection import project
 from milopt.solvers.native.margin_newton.held_rows import HeldRows
 from milopt.solvers.native.margin_newton.newton_system import newton_step, reduce_rows
 
-TAU = 1e-8
+BIAS_PROXIMAL_WEIGHT = 1e-8
 """Weight of the proximal term of the bias."""
 GRADIENT_TOLERANCE = 1e-8
 """Length of the gradient, relative to |w|, at which Newton's method stops."""
-ROUNDING_SHARE = 1e-13
+ROUNDING_FRACTION = 1e-13
 """Length of the gradient, relative to the terms that cancel in it, that counts as rounding error."""
 MAX_NEWTON_STEPS = 60
 """Maximum number of Newton steps per proximal step."""
-MAX_LENGTHS = 30
+MAX_STEP_LENGTHS = 30
 """Maximum number of step lengths that are tried per Newton step."""
-SLOPE_SHARE = 0.1
+MAX_SLOPE_FRACTION = 0.1
 """A step length is accepted if the slope at its end is at most this fraction of the slope at its start."""
 
 
@@ -55,15 +55,15 @@ def proximal_step(held: HeldRows, start: Iterate, sigma: float, deadline: float)
     while True:
         pull = np.asarray(held.features.T @ a)
         gradient = w - pull
-        bias_gradient = -float(held.bias @ a) + TAU * (b - start.b) if has_bias else 0.0
+        bias_gradient = -float(held.bias @ a) + BIAS_PROXIMAL_WEIGHT * (b - start.b) if has_bias else 0.0
         size = float(np.linalg.norm(w))
         total = float(a.sum())
         error = max(float(np.linalg.norm(gradient)), abs(bias_gradient) * (held.row_size or 1.0))
-        small = max(GRADIENT_TOLERANCE * size, ROUNDING_SHARE * held.row_size * total)
+        small = max(GRADIENT_TOLERANCE * size, ROUNDING_FRACTION * held.row_size * total)
         if (steps and error <= small) or steps >= MAX_NEWTON_STEPS or time.perf_counter() > deadline:
             return Iterate(a, w, b), steps
         rows = reduce_rows(held, a, level, kappa)
-        dw, db = newton_step(rows, gradient, bias_gradient, sigma, TAU, has_bias)
+        dw, db = newton_step(rows, gradient, bias_gradient, sigma, BIAS_PROXIMAL_WEIGHT, has_bias)
         dv = -np.asarray(held.features @ dw) - held.bias * db
         length, a, level = _search(held, start, sigma, kappa, (w, b, v), (dw, db, dv), a)
         if length == 0.0:
@@ -87,15 +87,19 @@ def _search(
     """
     (w, b, v), (dw, db, dv) = at, step
     program = held.program
-    ww, wd, dd = TAU * (b - start.b) * db, float(w @ dw), float(dw @ dw) + TAU * db * db
+    ww, wd, dd = (
+        BIAS_PROXIMAL_WEIGHT * (b - start.b) * db,
+        float(w @ dw),
+        float(dw @ dw) + BIAS_PROXIMAL_WEIGHT * db * db,
+    )
     first = wd + ww + float(a @ dv)
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     length, best = 1.0, (0.0, a, np.zeros(program.cap.size))
-    for _ in range(MAX_LENGTHS):
+    for _ in range(MAX_STEP_LENGTHS):
         trial, level = project(start.a + sigma * (v + length * dv), held.layout, program.cap, kappa)
         slope = wd + ww + length * dd + float(trial @ dv)
         best = (length, trial, level)
-        if abs(slope) <= SLOPE_SHARE * abs(first):
+        if abs(slope) <= MAX_SLOPE_FRACTION * abs(first):
             return best
         if slope < 0:
             low, low_slope = length, slope
