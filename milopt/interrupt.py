@@ -73,7 +73,7 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
     failures: list[BaseException] = []
     done = threading.Event()
 
-    def work() -> None:
+    def run_call() -> None:
         """Run the call in its thread and store an exception for the main thread."""
         try:
             call()
@@ -85,7 +85,7 @@ def run_interruptible(call: Callable[[], object], stop: Callable[[], None], pati
     ended = CallEnd.FINISHED
     try:
         with _raise_on_interrupt():
-            threading.Thread(target=work, daemon=True).start()
+            threading.Thread(target=run_call, daemon=True).start()
             # Thread.join is not used: after an interrupt, it treats a running thread as finished (Python 3.11).
             done.wait()
     except KeyboardInterrupt:

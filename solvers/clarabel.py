@@ -125,10 +125,10 @@ class ClarabelEngine(Engine):
         self._stop.clear()
         solutions: list[Any] = []
 
-        def run() -> CallEnd:
+        def solve_interruptibly() -> CallEnd:
             return run_interruptible(lambda: solutions.append(self._get_or_build_solver().solve()), self._request_stop)
 
-        call_end, log = capture_output(run) if self.options.verbose else (run(), "")
+        call_end, log = capture_output(solve_interruptibly) if self.options.verbose else (solve_interruptibly(), "")
         if call_end is CallEnd.ABANDONED:
             self._solver = None
             return Answer(Termination.LIMIT, "abandoned after Ctrl-C", log=log, interrupted=True)

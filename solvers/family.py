@@ -53,10 +53,10 @@ class BackendInfo(Protocol):
         """
 
 
-B = TypeVar("B", bound=BackendInfo)
+BackendT = TypeVar("BackendT", bound=BackendInfo)
 
 
-class BackendSolver(Solver, Generic[B]):
+class BackendSolver(Solver, Generic[BackendT]):
     """Base class of solvers that are called through a modelling language.
 
     A subclass is a solver family, and an instance is one member of the family, the solver `FAMILY:NAME`. The argument
@@ -83,7 +83,7 @@ class BackendSolver(Solver, Generic[B]):
 
     @classmethod
     @abstractmethod
-    def backends(cls) -> Mapping[str, B]:
+    def backends(cls) -> Mapping[str, BackendT]:
         """Return all backends that milopt supports by name, installed or not."""
 
     @classmethod

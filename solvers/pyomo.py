@@ -235,7 +235,7 @@ class PyomoEngine(BackendEngine):
             solver.options[key] = MIP_GAP_FRACTION * self.options.tolerance
         for key, value in self.options.extra.items():
             solver.options[key] = value
-        results, log = self._run(solver, model, time_limit)
+        results, log = self._call_solver(solver, model, time_limit)
         status = str(results.solver.termination_condition)
         termination = STATUS_MAP.get(status, Termination.ERROR)
         x = z = None
@@ -246,19 +246,19 @@ class PyomoEngine(BackendEngine):
             z = _multipliers(form, model) if wants_duals else None
         return Answer(termination, status, x, z, bound=_search_bound(form, results), log=log)
 
-    def _run(self, solver: Any, model: Any, time_limit: float | None) -> tuple[Any, str]:
+    def _call_solver(self, solver: Any, model: Any, time_limit: float | None) -> tuple[Any, str]:
         """Call the solver; return (results, log). The captured log is empty unless `verbose`.
 
         Raises `ParameterError` if the solver rejects an option in `extra`.
         """
         limit = {} if time_limit is None else {"timelimit": time_limit}
 
-        def call() -> Any:
+        def call_pyomo() -> Any:
             return solver.solve(model, load_solutions=False, tee=self.options.verbose, **limit)
 
         try:
             with _suppress_warnings():
-                return capture_output(call) if self.options.verbose else (call(), "")
+                return capture_output(call_pyomo) if self.options.verbose else (call_pyomo(), "")
         except (TypeError, ValueError) as error:
             rejected = option_error(self._solver.name, self.options.extra, error)
             if rejected is None:

@@ -149,13 +149,13 @@ class ScipEngine(Engine):
             model.setParam("limits/time", max(0.0, time_limit - (time.perf_counter() - start)))
         done = threading.Event()
 
-        def search() -> None:
+        def run_search() -> None:
             try:
                 model.optimizeNogil()
             finally:
                 done.set()
 
-        def stop() -> None:
+        def request_stop() -> None:
             for _ in range(MAX_STOP_REQUESTS):
                 # SCIP raises an error while it initialises the search; the next request is in time.
                 with suppress(Exception):
@@ -163,13 +163,13 @@ class ScipEngine(Engine):
                 if done.wait(STOP_REQUEST_INTERVAL_SECONDS):
                     return
 
-        def run() -> CallEnd:
-            return run_interruptible(search, stop)
+        def solve_interruptibly() -> CallEnd:
+            return run_interruptible(run_search, request_stop)
 
-        call_end, log = capture_output(run) if self.options.verbose else (run(), "")
+        call_end, log = capture_output(solve_interruptibly) if self.options.verbose else (solve_interruptibly(), "")
         if call_end is CallEnd.ABANDONED:
             return Answer(Termination.LIMIT, "abandoned after Ctrl-C", log=log, interrupted=True)
-        return idle_rows.invert(form, program.answer(log, interrupted=call_end is CallEnd.STOPPED))
+        return idle_rows.invert(form, program.make_answer(log, interrupted=call_end is CallEnd.STOPPED))
 
     def close(self) -> None:
         """Stop the child process, if one is running."""
@@ -186,7 +186,7 @@ class _ScipProgram:
     constraints: dict[int, Any]
     """Constraints by the indices of the linear rows."""
 
-    def answer(self, log: str, interrupted: bool) -> Answer:
+    def make_answer(self, log: str, interrupted: bool) -> Answer:
         """Return the answer after a search: status, best point, and multipliers or, with integers, the bound."""
         form, model = self.form, self.model
         status = str(model.getStatus())

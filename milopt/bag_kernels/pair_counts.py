@@ -75,7 +75,7 @@ def count_pairs(bags: CodedBags, pairs: Index, s: Codes, settings: CountingSetti
     threads = effective_n_jobs(jobs)
     counter = _PairCounter(bags, pairs, s, settings)
 
-    def count() -> None:
+    def count_all_pairs() -> None:
         """Count all pairs, on several threads if `jobs` allows it and there are enough pairs."""
         if threads == 1 or len(pairs) < 2 * PARTS_PER_THREAD:
             counter.count(np.arange(len(pairs)))
@@ -97,7 +97,7 @@ def count_pairs(bags: CodedBags, pairs: Index, s: Codes, settings: CountingSetti
         timer.daemon = True
         timer.start()
     try:
-        ended = run_interruptible(count, counter.stop)
+        ended = run_interruptible(count_all_pairs, counter.stop)
     finally:
         if timer is not None:
             timer.cancel()

@@ -13,7 +13,7 @@ from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.solving.solver import Solver
 from milopt.solving.solver_support import format_features, supports_features
 from milopt.testing.conformance import CaseError, ConformanceCase, NotApplicableError, WrongAnswerError, require
-from milopt.testing.known_programs import KNOWN_PROGRAMS, Expected, KnownProgram
+from milopt.testing.known_programs import KNOWN_PROGRAMS, KnownProgram, ProgramWithAnswer
 
 OBJECTIVE_TOLERANCE = 1e-6
 """Maximum relative difference between the objective of a certified point and the optimum."""
@@ -59,7 +59,7 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
         _check_end_without_a_point(known, result)
 
 
-def _require_no_wrong_answer(known: KnownProgram, expected: Expected, result: Result) -> None:
+def _require_no_wrong_answer(known: KnownProgram, expected: ProgramWithAnswer, result: Result) -> None:
     """Raise an error if a result is called optimal, infeasible, unbounded or certified, and this is wrong."""
     truth = _describe_truth(known, expected)
     if result.termination is Termination.OPTIMAL:
@@ -73,7 +73,7 @@ def _require_no_wrong_answer(known: KnownProgram, expected: Expected, result: Re
         raise WrongAnswerError(f"{truth}, and it was called {result.termination}: {result.message}")
 
 
-def _check_optimum(expected: Expected, result: Result) -> None:
+def _check_optimum(expected: ProgramWithAnswer, result: Result) -> None:
     """Check that an optimum is certified and has the known values and (without integers) the known multipliers."""
     require(result.point is PointStatus.CERTIFIED, f"its optimum is not certified: {result}")
     again = float(result.value(expected.program.objective))
@@ -110,7 +110,7 @@ def _is_near(value: float, expected: float, tolerance: float = OBJECTIVE_TOLERAN
     return abs(value - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _describe_truth(known: KnownProgram, expected: Expected) -> str:
+def _describe_truth(known: KnownProgram, expected: ProgramWithAnswer) -> str:
     """Describe the correct answer: the optimum, or the termination."""
     if known.termination is Termination.OPTIMAL:
         return f"the optimum of the program is {expected.objective:.9g}"

@@ -203,7 +203,7 @@ class CvxpyEngine(BackendEngine):
                 if user_settings:
                     # One warning becomes an error: scipy's last one, which lists options that HiGHS does not support.
                     warnings.filterwarnings("error", r"Unrecognized options detected: \{[^}]*\}$")
-                _, log = self._run(model, settings)
+                _, log = self._call_solver(model, settings)
         except (
             cp.error.SolverError,
             ValueError,
@@ -237,13 +237,13 @@ class CvxpyEngine(BackendEngine):
         )
         return idle_rows.invert(form, answer)
 
-    def _run(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
+    def _call_solver(self, model: CvxpyModel, settings: Mapping[str, object]) -> tuple[object, str]:
         """Call cvxpy; return (optimal value, log). The captured log is empty unless `verbose`."""
 
-        def call() -> object:
+        def call_cvxpy() -> object:
             return model.problem.solve(solver=self._solver.variant, verbose=self.options.verbose, **settings)
 
-        return capture_output(call) if self.options.verbose else (call(), "")
+        return capture_output(call_cvxpy) if self.options.verbose else (call_cvxpy(), "")
 
 
 def _ensure_constraint(model: CvxpyModel) -> CvxpyModel:

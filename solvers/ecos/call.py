@@ -59,12 +59,12 @@ def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply
     A, b = (None, None) if program.b.size == 0 else (_ensure_entry(program.A), program.b)
     dims = {"l": program.linear, "q": program.cones.tolist(), "e": program.exponential}
 
-    def call() -> dict[str, object]:
+    def call_uninterrupted() -> dict[str, object]:
         with delay_interrupts():
             solution: dict[str, object] = ecos.solve(program.c, G, h, dims, A, b, **settings)
         return solution
 
-    solution, log = capture_output(call) if settings.get("verbose") else (call(), "")
+    solution, log = capture_output(call_uninterrupted) if settings.get("verbose") else (call_uninterrupted(), "")
     info = solution["info"]
     assert isinstance(info, dict)
     x, y, z = (np.asarray(solution[key], dtype=np.float64) for key in "xyz")

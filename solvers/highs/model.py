@@ -55,7 +55,7 @@ class HighsModel:
         """Whether the last change kept the basis primal feasible, so that the primal simplex method is used."""
         self.starts_with_hipo = False
         """Whether the interior-point method HiPO is tried first, because it solved the previous, similar program."""
-        self._build(form)
+        self._build_model(form)
 
     # -- edits ---------------------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class HighsModel:
             return True
         same_size = (form.n, form.m) == (self.form.n, self.form.m)
         basis = self._highs.getBasis()
-        self._build(form)
+        self._build_model(form)
         if same_size and basis.valid:
             self._set_basis(basis.col_status, basis.row_status)
         return False
@@ -192,7 +192,7 @@ class HighsModel:
 
     # -- building ------------------------------------------------------------------------------------------------
 
-    def _build(self, form: StandardForm) -> None:
+    def _build_model(self, form: StandardForm) -> None:
         """Build a new HiGHS model of the form."""
         import highspy
 
@@ -276,13 +276,13 @@ class HighsModel:
         self._stop = False
         self._set_interrupt_polling(not self._warm)
         if self._warm:
-            self._run_warm(time_limit)
+            self._run_warm_simplex(time_limit)
         else:
             self._set_time_limit(time_limit)
             self._incumbent = None
-            if run_interruptible(self._run, self._request_stop) is CallEnd.ABANDONED:
+            if run_interruptible(self._run_with_retry, self._request_stop) is CallEnd.ABANDONED:
                 incumbent = self._incumbent
-                self._build(self.form)
+                self._build_model(self.form)
                 return incumbent or HighsRun("kInterrupt")
         info, solution = highs.getInfo(), highs.getSolution()
         self._warm = self._linear_program and info.basis_validity == 1
@@ -298,7 +298,7 @@ class HighsModel:
             iterations=sum(max(0, count) for count in counts),
         )
 
-    def _run_warm(self, time_limit: float | None) -> None:
+    def _run_warm_simplex(self, time_limit: float | None) -> None:
         """Run the simplex method from the last basis, at first without polling for Ctrl-C.
 
         Most warm-started runs end within `MAX_SECONDS_WITHOUT_POLLING`. Only longer ones poll at every iteration.
@@ -309,12 +309,12 @@ class HighsModel:
         has_polling_phase = time_limit is None or time_limit > MAX_SECONDS_WITHOUT_POLLING
         self._set_time_limit(MAX_SECONDS_WITHOUT_POLLING if has_polling_phase else time_limit)
         with call_on_interrupt(self._request_stop):
-            self._run()
+            self._run_with_retry()
             if not has_polling_phase or self._stop or highs.getModelStatus().name != "kTimeLimit":
                 return
             self._set_time_limit(None if time_limit is None else time_limit - MAX_SECONDS_WITHOUT_POLLING)
             self._set_interrupt_polling(True)
-            self._run()
+            self._run_with_retry()
 
     def _set_time_limit(self, seconds: float | None) -> None:
         """Limit the next run to `seconds` (None: no limit). HiGHS's clock is not reset between runs."""
@@ -326,7 +326,7 @@ class HighsModel:
             self.set_option(name, value)
             self._current_options[name] = value
 
-    def _run(self) -> None:
+    def _run_with_retry(self) -> None:
         """Run HiGHS, and once more with a new thread pool if the first run returns an error."""
         import highspy
 

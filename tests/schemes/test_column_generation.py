@@ -189,14 +189,14 @@ def test_ctrl_c_in_an_exact_oracle_keeps_its_best_column(monkeypatch: pytest.Mon
 
     searches: list[str] = []
     pressed: list[bool] = []
-    build = HighsModel._build
+    build = HighsModel._build_model
 
     def noted(self: HighsModel, form: StandardForm) -> None:
         if form.integer.any():
             searches.append(form.name)
         build(self, form)
 
-    monkeypatch.setattr(HighsModel, "_build", noted)
+    monkeypatch.setattr(HighsModel, "_build_model", noted)
     monkeypatch.setattr(highs_model, "run_interruptible", left_behind)
     rng = np.random.default_rng(1)
     bags, y = [rng.normal(size=(3, 2)) + sign for sign in (-1, 1) * 4], np.array([0, 1] * 4)

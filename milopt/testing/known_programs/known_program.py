@@ -31,7 +31,7 @@ OPTIMAL, INFEASIBLE, UNBOUNDED = Termination.OPTIMAL, Termination.INFEASIBLE, Te
 
 
 @dataclass(frozen=True)
-class Expected:
+class ProgramWithAnswer:
     """Program with its correct answer.
 
     Attributes
@@ -74,7 +74,7 @@ class KnownProgram:
 
     name: str
     needs: frozenset[Feature | str]
-    make: Callable[[], Expected]
+    make: Callable[[], ProgramWithAnswer]
     termination: Termination = OPTIMAL
     blames: str = ""
     scheme: str | None = None
@@ -103,14 +103,14 @@ def register_known_program(
     termination: Termination = OPTIMAL,
     blames: str = "",
     scheme: str | None = None,
-) -> Callable[[Callable[[], Expected]], Callable[[], Expected]]:
+) -> Callable[[Callable[[], ProgramWithAnswer]], Callable[[], ProgramWithAnswer]]:
     """Return a decorator for functions that build a program with its answer; it adds them to `KNOWN_PROGRAMS`."""
 
-    def add(make: Callable[[], Expected]) -> Callable[[], Expected]:
+    def register_builder(make: Callable[[], ProgramWithAnswer]) -> Callable[[], ProgramWithAnswer]:
         KNOWN_PROGRAMS.append(KnownProgram(name, needs, make, termination, blames, scheme))
         return make
 
-    return add
+    return register_builder
 
 
 def small_bags() -> Bags:

@@ -81,14 +81,14 @@ class ClosedForm:
             # The first pass computes x; the other passes are iterative refinement with the same factors.
             x = x + scales * rows.particular_solution(np.asarray(self.F @ x) / rows.norms + offset)
             gradient = scales * (self.P.times(x) + q)
-            reduced = rows.apply_q(gradient, transpose=True)[rows.rank :]
+            reduced = rows.multiply_by_q(gradient, transpose=True)[rows.rank :]
             linear = scales * q
             size = float(np.abs(linear).max(initial=0.0)) + float(np.abs(gradient - linear).max(initial=0.0))
             if self.hessian.null_space_component(reduced) > 1e-9 * size:
                 reason = f"the objective is unbounded below on the feasible subspace; {self.inertia.eigenvalue_summary}"
                 return StationaryPoint(Termination.UNBOUNDED, reason)
             step = np.concatenate([np.zeros(rows.rank), -self.hessian.solve(reduced)])
-            x = x + scales * rows.apply_q(step)
+            x = x + scales * rows.multiply_by_q(step)
         z = rows.multipliers(scales * (self.P.times(x) + q))
         termination = Termination.STATIONARY if self.inertia.negative else Termination.OPTIMAL
         return StationaryPoint(termination, str(self.inertia), x, z)
@@ -120,7 +120,7 @@ class NullSpace:
         if self.rank == 0:
             return np.zeros(n)
         coordinates = solve_triangular(self.triangle, -offset[self.independent_rows], trans="T")
-        return self.apply_q(np.concatenate([coordinates, np.zeros(n - self.rank)]))
+        return self.multiply_by_q(np.concatenate([coordinates, np.zeros(n - self.rank)]))
 
     def multipliers(self, gradient: Vector) -> Vector:
         """Return z, one entry per row of F, such that (F D)'z is the orthogonal projection of `gradient`.
@@ -129,11 +129,11 @@ class NullSpace:
         """
         z = np.zeros(self.shape[0])
         if self.rank:
-            range_part = self.apply_q(gradient, transpose=True)[: self.rank]
+            range_part = self.multiply_by_q(gradient, transpose=True)[: self.rank]
             z[self.independent_rows] = solve_triangular(self.triangle, range_part) / self.norms[self.independent_rows]
         return z
 
-    def apply_q(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
+    def multiply_by_q(self, columns: Matrix | Vector, transpose: bool = False) -> Matrix:
         """Return Q times the given columns, or Q' times them if `transpose`, by Householder reflections."""
         if self.rank == 0:
             return columns
@@ -151,6 +151,6 @@ class NullSpace:
 
     def reduced_hessian(self, hessian: Matrix) -> Matrix:
         """Return Z'MZ for the symmetric matrix M = `hessian`, where Z is the basis of the null space of F D."""
-        half = self.apply_q(hessian, transpose=True)[self.rank :]
-        reduced_matrix = self.apply_q(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
+        half = self.multiply_by_q(hessian, transpose=True)[self.rank :]
+        reduced_matrix = self.multiply_by_q(np.ascontiguousarray(half.T), transpose=True)[self.rank :]
         return np.asarray(0.5 * (reduced_matrix + reduced_matrix.T))

@@ -76,12 +76,12 @@ class DenseSimplex:
         t.columns[:3, :n] = np.where(low, scaled_lower, np.where(above, scaled_upper, 0.0)), scaled_lower, scaled_upper
 
     @property
-    def m(self) -> int:
+    def row_count(self) -> int:
         """Number of rows."""
         return int(self.tableau.size[ROWS])
 
     @property
-    def n(self) -> int:
+    def column_count(self) -> int:
         """Number of columns."""
         return int(self.tableau.size[COLUMNS])
 
@@ -90,16 +90,16 @@ class DenseSimplex:
     def set_costs(self, q: Vector) -> None:
         """Replace the costs of all columns."""
         before, self._cost_scale_factor = self._cost_scale_factor, _cost_scale(q * self._column_scales)
-        self.tableau.q[: self.n] = q * self._column_scales / self._cost_scale_factor
-        self.tableau.columns[PRICE, : self.n] *= before / self._cost_scale_factor
+        self.tableau.q[: self.column_count] = q * self._column_scales / self._cost_scale_factor
+        self.tableau.columns[PRICE, : self.column_count] *= before / self._cost_scale_factor
 
     def set_offsets(self, g: Vector) -> None:
         """Replace the offsets of all rows."""
-        self.tableau.g[: self.m] = self._row_scales * g
+        self.tableau.g[: self.row_count] = self._row_scales * g
 
     def add_rows(self, A: Matrix, g: Vector, equality: Mask) -> None:
         """Append the rows  A x + g = 0 (if marked in `equality`) or >= 0,  whose values become basic."""
-        self._reserve(self.m + g.size, self.n)
+        self._reserve(self.row_count + g.size, self.column_count)
         scaled = A * self._column_scales
         scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         self._row_scales = np.concatenate([self._row_scales, scale])
@@ -108,7 +108,7 @@ class DenseSimplex:
 
     def add_columns(self, A: Matrix, q: Vector, lower: Vector, upper: Vector) -> None:
         """Append nonbasic columns with coefficients A (one row per row of the program), costs q and bounds."""
-        self._reserve(self.m, self.n + q.size)
+        self._reserve(self.row_count, self.column_count + q.size)
         scaled = A.T * self._row_scales
         scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         self._column_scales = np.concatenate([self._column_scales, scale])
@@ -127,18 +127,18 @@ class DenseSimplex:
         t = self.tableau
         scaled = A * self._column_scales
         self._row_scales[index] = scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
-        t.A[index, : self.n] = scaled * scale[:, None]
+        t.A[index, : self.column_count] = scaled * scale[:, None]
         t.g[index] = g * scale
-        high, new = np.zeros(self.m), np.zeros(self.m, dtype=bool)
+        high, new = np.zeros(self.row_count), np.zeros(self.row_count, dtype=bool)
         high[index], new[index] = np.where(equality, 0.0, np.inf), True
-        for names, bounds in ((t.basic[: self.m], t.rows), (t.nonbasic[: self.n], t.columns)):
+        for names, bounds in ((t.basic[: self.row_count], t.rows), (t.nonbasic[: self.column_count], t.columns)):
             place = np.flatnonzero(_is_marked_row(names, new))
             bounds[HIGH, place] = high[~names[place]]
         refactorise(t)
 
     def delete_rows(self, index: Index) -> None:
         """Delete the rows in `index`. Rows whose values are nonbasic (binding rows) first enter the basis."""
-        t, m, n = self.tableau, self.m, self.n
+        t, m, n = self.tableau, self.row_count, self.column_count
         is_removed = np.zeros(m, dtype=bool)
         is_removed[index] = True
         leaves, binds = (
@@ -181,8 +181,8 @@ class DenseSimplex:
             return Vertex(Termination.INFEASIBLE, "a column has no value between its bounds", None, None)
         t, is_interrupted = self.tableau, False
         deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-        chunk = max(1, ENTRIES_PER_CHUNK // (1 + self.m * self.n))
-        max_pivots, pivots, end = 10_000 + 50 * (self.m + self.n), 0, driver.UNFINISHED
+        chunk = max(1, ENTRIES_PER_CHUNK // (1 + self.row_count * self.column_count))
+        max_pivots, pivots, end = 10_000 + 50 * (self.row_count + self.column_count), 0, driver.UNFINISHED
 
         def note_interrupt() -> None:
             nonlocal is_interrupted

@@ -74,7 +74,7 @@ class Face(NamedTuple):
             np.zeros(1, dtype=np.intp),
         )
 
-    def widen(self, dimension: int) -> Face:
+    def with_dimension(self, dimension: int) -> Face:
         """Return the same face in a space with more dimensions; the new coordinates are 0."""
         wide = Face.empty(self.base.size, self.share.size, dimension)
         n = self.w.size

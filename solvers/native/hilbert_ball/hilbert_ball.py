@@ -113,7 +113,7 @@ class HilbertBallPricing(Pricing):
         bound: float | None = None
         seen: set[bytes] = set()
         has_failed, failure = False, ""
-        for witnesses in self._starts(weights, prices, starts):
+        for witnesses in self._starting_witnesses(weights, prices, starts):
             if witnesses.tobytes() in seen:
                 continue
             run = self.run_convex_concave(weights, witnesses, clock, seen)
@@ -158,10 +158,10 @@ class HilbertBallPricing(Pricing):
                 return ConvexConcaveRun(point, witnesses, witness_weights, tuple(trace))
             witnesses = new_witnesses
 
-    def _starts(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
+    def _starting_witnesses(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
         """Return at most `count` starting points, best first: one witness per bag of positive weight."""
         if self._pattern_maxima is not None:
-            return self._pattern_maxima.starts(weights, count)
+            return self._pattern_maxima.starting_witnesses(weights, count)
         assert self._oracle.starts is not None
         bags, positive = self._program.bags, weights > 0.0
         start_values = islice(self._oracle.starts(prices), count)

@@ -44,7 +44,7 @@ class InstanceBounds(NamedTuple):
         upper = np.full(lengths.size, np.inf)
         return cls(upper, lengths, offsets[:-1].copy(), np.zeros(dimension), np.zeros(1))
 
-    def widen(self, dimension: int) -> InstanceBounds:
+    def with_dimension(self, dimension: int) -> InstanceBounds:
         """Return the same bounds in a space of this larger dimension; the new entries of the direction are 0."""
         return self._replace(direction=np.concatenate([self.direction, np.zeros(dimension - self.direction.size)]))
 

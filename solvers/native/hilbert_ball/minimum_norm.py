@@ -119,8 +119,8 @@ class MinimumNormSolver:
         n_entered = 0
         while True:
             if space.table.shape[1] > self._face.w.size:
-                self._face = self._face.widen(space.table.shape[1])
-                self._bounds = self._bounds.widen(space.table.shape[1])
+                self._face = self._face.with_dimension(space.table.shape[1])
+                self._bounds = self._bounds.with_dimension(space.table.shape[1])
             c = witness_weights @ space.table[witnesses]
             f, n = self._face, space.rank
             result = search_minimum_norm_point(

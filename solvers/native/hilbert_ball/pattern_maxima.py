@@ -63,7 +63,7 @@ class PatternMaxima:
         lengths = np.sqrt(np.maximum(kernel.diagonal(patterns), 0.0))
         self.largest[:] /= np.tile(np.where(lengths > 0, lengths, 1.0), 2)
 
-    def starts(self, weights: Vector, count: int) -> list[Index]:
+    def starting_witnesses(self, weights: Vector, count: int) -> list[Index]:
         """Return at most `count` starting points: the witnesses of the best patterns in the bags of positive weight.
 
         The witness is the instance of a bag at which a pattern is largest. Patterns with equal witnesses count once.
