@@ -46,7 +46,7 @@ class BackendInfo(Protocol):
     def licence(self) -> str:
         """Licence of the backend itself."""
 
-    def installation(self) -> str | None:
+    def find_installation(self) -> str | None:
         """Return the installed version or the path of the backend, or None if it is not installed.
 
         The backend is not imported.
@@ -89,7 +89,7 @@ class BackendSolver(Solver, Generic[BackendT]):
     @classmethod
     def variants(cls) -> list[str]:
         """Return the names of the installed backends, found without importing them."""
-        return [name for name, backend in cls.backends().items() if backend.installation() is not None]
+        return [name for name, backend in cls.backends().items() if backend.find_installation() is not None]
 
 
 class BackendEngine(Engine):

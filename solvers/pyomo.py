@@ -79,7 +79,7 @@ class PyomoBackend:
     integer_cones: frozenset[str] = frozenset()
     """Always empty: the Pyomo models that milopt writes have linear rows only."""
 
-    def installation(self) -> str | None:
+    def find_installation(self) -> str | None:
         """Return the package's version or the executable's path, or None if the solver is not installed."""
         if self.executable is not None:
             return which(self.executable)
@@ -195,7 +195,7 @@ class Pyomo(BackendSolver[PyomoBackend]):
         own_version = installed_version(self.package)
         if own_version is None:
             return Availability(False, None, f"pip install {self.package}")
-        installation = self.backend.installation()
+        installation = self.backend.find_installation()
         if installation is None:
             return Availability(False, None, self.backend.install)
         return Availability(

@@ -30,14 +30,14 @@ class ColumnBounds:
         return np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
 
     @cached_property
-    def _weights(self) -> tuple[Vector, Vector]:
+    def _violation_weights(self) -> tuple[Vector, Vector]:
         """1 / (1 + |bound|) for lower and upper bounds; 0 for infinite ones."""
         return 1.0 / (1.0 + np.abs(self.lower)), 1.0 / (1.0 + np.abs(self.upper))
 
     def largest_violations(self, x: Vector) -> tuple[float, float]:
         """Return (relative, absolute): the largest violation / (1 + |bound|) of a bound, and the largest violation."""
         below, above = np.maximum(self.lower - x, 0.0), np.maximum(x - self.upper, 0.0)
-        weight_below, weight_above = self._weights
+        weight_below, weight_above = self._violation_weights
         scaled = np.maximum(below * weight_below, above * weight_above)
         return float(scaled.max(initial=0.0)), float(np.maximum(below, above).max(initial=0.0))
 

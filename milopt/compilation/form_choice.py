@@ -81,7 +81,7 @@ def choose_form(form: EvaluationForm, active: Index, request: FormRequest) -> Fo
             return FormChoice(True, False, "")
         return FormChoice(False, False, "")
     if request.form == "primal":
-        return _coordinates(few, size, "requested")
+        return _coordinates_choice(few, size, "requested")
     if request.form == "dual":
         _require_dual(form, request)
         return FormChoice(True, few, "dual (requested)")
@@ -90,16 +90,16 @@ def choose_form(form: EvaluationForm, active: Index, request: FormRequest) -> Fo
         words = "the kernel has no features" if features is None else "the solver requires it"
         return FormChoice(True, few, f"dual ({words})")
     if few:
-        return _coordinates(few, size, "at most half as many features as rows")
+        return _coordinates_choice(few, size, "at most half as many features as rows")
     if reason is not None:
-        return _coordinates(few, size, "the program has no dual form of this kind")
+        return _coordinates_choice(few, size, "the program has no dual form of this kind")
     if request.prefers_dual:
         return FormChoice(True, few, f"dual ({size or 'the kernel has no features'})")
     touched = sum(np.unique(e.indices).size for e in form.rows.take(active).E)
     # With many more points than rows, the factorisation of the primal form would cost more than the dual form.
     if touched > 2 * active.size:
         return FormChoice(True, few, f"dual ({touched} points, {active.size} rows)")
-    return _coordinates(few, size, f"{touched} points, {active.size} rows")
+    return _coordinates_choice(few, size, f"{touched} points, {active.size} rows")
 
 
 def count_function_rows(form: EvaluationForm, active: Index) -> int:
@@ -120,7 +120,7 @@ def count_features(form: EvaluationForm) -> int | None:
     return total if form.spaces else None
 
 
-def _coordinates(few: bool, size: str, reason: str) -> FormChoice:
+def _coordinates_choice(few: bool, size: str, reason: str) -> FormChoice:
     """Return the choice of coordinates: features if there are few of them, otherwise over touched points."""
     return FormChoice(False, few, f"{_coordinates_name(few)} ({', '.join(part for part in (size, reason) if part)})")
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.cones.cone import CbfCone, Cone
 
-Triples = npt.NDArray[np.float64]
+PointTriples = npt.NDArray[np.float64]
 """Matrix with one row per factor, which contains the three numbers of the factor."""
 DUAL_TO_PRIMAL_MATRIX = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """Matrix M such that z is in K* if and only if M z is in K."""
@@ -60,13 +60,13 @@ class Exponential(Cone):
         return np.array([-1.0, 1.0, 1.0])
 
 
-def _nearest_on_face(points: Triples) -> Triples:
+def _nearest_on_face(points: PointTriples) -> PointTriples:
     """Return, for each given point, the nearest point of the face y = 0 of K."""
     x, _, z = points.T
     return np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
 
 
-def _lower_x(points: Triples) -> Triples:
+def _lower_x(points: PointTriples) -> PointTriples:
     """Return each point (x, y, z) with x lowered to y log(z/y) if x is larger; x becomes -inf if y <= 0 or z <= 0."""
     x, y, z = points.T
     possible = (y > 0.0) & (z > 0.0)
@@ -76,7 +76,7 @@ def _lower_x(points: Triples) -> Triples:
     return np.column_stack([np.minimum(x, highest), y, z])
 
 
-def _raise_z(points: Triples) -> Triples:
+def _raise_z(points: PointTriples) -> PointTriples:
     """Return each point (x, y, z) with z raised to y exp(x/y) if z is smaller; z becomes inf if y <= 0."""
     x, y, z = points.T
     bottom = np.where(y > 0.0, y, 1.0)
@@ -85,7 +85,7 @@ def _raise_z(points: Triples) -> Triples:
     return np.column_stack([x, y, np.maximum(z, lowest)])
 
 
-def _dual_candidates(z: Vector) -> tuple[Triples, Triples, Triples]:
+def _dual_candidates(z: Vector) -> tuple[PointTriples, PointTriples, PointTriples]:
     """Return three points of K* per factor (u, v, w) of z: on the face u = 0, with v raised, and with w raised."""
     points = z.reshape(-1, 3)
     u, v, w = points.T
@@ -97,7 +97,7 @@ def _dual_candidates(z: Vector) -> tuple[Triples, Triples, Triples]:
     return face, shifted_v, np.column_stack([u, v, raised[:, 2]])
 
 
-def _distances(points: Triples, candidates: tuple[Triples, ...]) -> Triples:
+def _distances(points: PointTriples, candidates: tuple[PointTriples, ...]) -> PointTriples:
     """Return the distances from the points to their candidates: one row per candidate, one column per point.
 
     `numpy.hypot` is used because squares may underflow or overflow.
@@ -106,12 +106,12 @@ def _distances(points: Triples, candidates: tuple[Triples, ...]) -> Triples:
     return np.asarray(np.hypot(np.hypot(differences[..., 0], differences[..., 1]), differences[..., 2]))
 
 
-def _smallest_distance(points: Triples, *candidates: Triples) -> Vector:
+def _smallest_distance(points: PointTriples, *candidates: PointTriples) -> Vector:
     """Return the distance of each point to the nearest of its candidates."""
     return np.asarray(_distances(points, candidates).min(axis=0))
 
 
-def _nearest_candidate(points: Triples, *candidates: Triples) -> Triples:
+def _nearest_candidate(points: PointTriples, *candidates: PointTriples) -> PointTriples:
     """Return, for each point, the nearest of its candidates."""
     chosen = _distances(points, candidates).argmin(axis=0)
     return np.asarray(np.stack(candidates)[chosen, np.arange(len(points))])

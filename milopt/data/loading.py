@@ -72,7 +72,7 @@ def load_data(
     path = Path(given)
     if format_ending(path.name) or path.name != given:
         return _load_file(path, (window, stride, znormalise), labelled)
-    chosen = _find_by_name(given, data_dir)
+    chosen = _find_data_set_by_name(given, data_dir)
     if not chosen.paths:
         raise DataError(f"The data set {chosen.name} is missing from the installation; reinstall milopt.")
     if chosen.source == "embedded":
@@ -84,7 +84,7 @@ def load_data(
     return replace(data, name=chosen.name, test=test and replace(test, source=shipped or test.source), source=shipped)
 
 
-def _find_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
+def _find_data_set_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
     """Return the data set of this name, in any case; embedded sets come first, and among these an exact match."""
     folded = name.casefold()
     # Embedded sets must be found even if MILOPT_DATA is invalid.

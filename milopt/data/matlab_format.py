@@ -29,7 +29,7 @@ _CELL_CLASS, _STRUCT_CLASS, _OBJECT_CLASS, _CHAR_CLASS, _SPARSE_CLASS, _LAST_NUM
 """Numbers of the array classes of the format. Classes from 6 to 15 are numeric."""
 _COMPLEX_FLAG = 0x800
 """Flag of an array of complex numbers."""
-_MAX_DEPTH = 8
+_MAX_NESTING_DEPTH = 8
 """Maximum nesting depth of cells and structs."""
 
 
@@ -123,8 +123,8 @@ def _parse_array(body: memoryview, order: str, depth: int) -> tuple[str, Value |
     """Return (name, value) of an array; the value is None for functions and opaque objects, which are not data."""
     if not body:
         return "", np.empty((0, 0))
-    if depth > _MAX_DEPTH:
-        raise BrokenFileError(f"cells are nested more than {_MAX_DEPTH} deep")
+    if depth > _MAX_NESTING_DEPTH:
+        raise BrokenFileError(f"cells are nested more than {_MAX_NESTING_DEPTH} deep")
     parts = _Elements(body, order)
     flags = _take_integers(parts, "u4")
     if flags.size != 2:

@@ -56,7 +56,7 @@ def find_contradiction(
     gradient = -np.asarray(transpose(form.rows.A) @ z)
     duals = declared_duals(lowering.program.constraints, form, z)
     minorants = _add_norm_minorants(lowering, spaces, duals, atom_minorants(lowering, form, z, gradient, values))
-    relaxed, y, sizes_of_terms = _relax(lowering, duals, minorants)
+    relaxed, y, sizes_of_terms = _relax_with_minorants(lowering, duals, minorants)
     combination, sizes = (
         relaxed.rows.transpose_times(y),
         sizes_of_terms.columns + transpose(absolute(relaxed.rows.A)) @ np.abs(y),
@@ -77,7 +77,7 @@ def find_contradiction(
     return build_contradiction(lowering, relaxed, y) if -terms.sum() > MIN_FARKAS_MARGIN * np.abs(terms).sum() else None
 
 
-def _relax(
+def _relax_with_minorants(
     lowering: Lowering, duals: dict[str, Vector], minorants: Minorants
 ) -> tuple[EvaluationForm, Vector, TermSizes]:
     """Return (relaxation with these minorants, multipliers of its rows, sizes of the terms of its gradient).
@@ -102,8 +102,10 @@ def _add_norm_minorants(
         place = None if atom.function is None else lowering.affine.free_function_index(atom.function)
         if place is None or not isinstance(atom, RadialAtom):
             continue
-        relaxed, y, _ = _relax(lowering, duals, minorants)
-        raised, _, _ = _relax(lowering, duals, minorants | {atom: Minorant(flat.slopes, flat.constants + 1.0)})
+        relaxed, y, _ = _relax_with_minorants(lowering, duals, minorants)
+        raised, _, _ = _relax_with_minorants(
+            lowering, duals, minorants | {atom: Minorant(flat.slopes, flat.constants + 1.0)}
+        )
         weight = float(y @ (relaxed.rows.g - raised.rows.g))
         if weight > 0.0:
             slopes = np.asarray(transpose(relaxed.rows.E[place]) @ y) / weight

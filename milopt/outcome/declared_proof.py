@@ -30,7 +30,7 @@ from milopt.outcome.minorant_relaxations import MinorantRelaxations
 from milopt.outcome.multiplier_slopes import NEGLIGIBLE_MULTIPLIER, atom_minorants, declared_duals
 from milopt.outcome.point_values import LeafValues
 
-SECOND_NEGLIGIBLE_MULTIPLIER = 1e-9
+LARGER_NEGLIGIBLE_MULTIPLIER = 1e-9
 """Share of the largest multiplier below which a multiplier counts as 0 in the second attempt.
 
 It is the accuracy to which interior-point methods compute multipliers.
@@ -53,7 +53,7 @@ def certify_declared(
         return certificate
     # If multipliers are noise, slopes computed from them may be steep, above all at the edge of a domain.
     # Every choice of minorants proves a bound, so the better of two certificates is returned.
-    other = _certify_with_threshold(lowering, form, spaces, point, evaluation, declared, SECOND_NEGLIGIBLE_MULTIPLIER)
+    other = _certify_with_threshold(lowering, form, spaces, point, evaluation, declared, LARGER_NEGLIGIBLE_MULTIPLIER)
     return min(certificate, other, key=lambda c: c.worst if np.isfinite(c.worst) else np.inf)
 
 

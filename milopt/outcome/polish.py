@@ -57,7 +57,7 @@ def polish(form: StandardForm, x: Vector, z: Vector, factorise: FactoriseFunctio
     if free.size + rows.size == 0:
         return x, z
     start = np.where(fixed, np.where(at_upper, form.upper, form.lower), x)
-    return _refine(form, start, np.where(active, z, 0.0), free, rows, factorise)
+    return _refine_by_newton_steps(form, start, np.where(active, z, 0.0), free, rows, factorise)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def equilibrate(form: StandardForm) -> EquilibratedProgram:
     return EquilibratedProgram(scaled, row, d, s)
 
 
-def _refine(
+def _refine_by_newton_steps(
     form: StandardForm,
     x: Vector,
     z: Vector,

@@ -51,7 +51,7 @@ class FileColumns:
                 total = total + part @ variable
         return total
 
-    def cost(self, cost: Vector) -> Expression:
+    def cost_expression(self, cost: Vector) -> Expression:
         """Return the expression sum_j cost_j x_j, where x_j is column j of the file."""
         total = as_expression(0.0)
         for places, variable in self._blocks:

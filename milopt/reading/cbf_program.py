@@ -38,7 +38,7 @@ def declare_cbf(model: CbfModel, path: Path) -> Program:
             upper[run.start : run.stop] = 0.0
     program = Program(model.name or "program")
     columns = FileColumns(program, lower, upper, model.integer)
-    objective = columns.cost(model.cost) + model.constant
+    objective = columns.cost_expression(model.cost) + model.constant
     (program.maximize if model.maximizes else program.minimize)(objective)
     _declare_linear(model, columns)
     _declare_conic(

@@ -47,7 +47,7 @@ def declare_flat(model: FlatModel, path: Path) -> Program:
         model.columns,
     )
     constant = as_expression(model.constant)
-    objective = columns.cost(model.cost) + _quadratic_objective(model, columns, path) + constant
+    objective = columns.cost_expression(model.cost) + _quadratic_objective(model, columns, path) + constant
     (program.maximize if model.maximizes else program.minimize)(objective)
     _declare_rows(model, columns)
     if conflicting.any():

@@ -71,7 +71,7 @@ class Attempts:
         except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
             self._record_failure(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
             return False
-        return self.record(result, perf_counter() - began)
+        return self.record_result(result, perf_counter() - began)
 
     def try_automatic(self, after: Solver | None = None) -> bool:
         """Try the solvers of `auto` in order, beginning after the solver `after`; return True if no other is needed.
@@ -133,7 +133,7 @@ class Attempts:
         """Whether some attempt has ended with a result."""
         return self._best is not None
 
-    def record(self, result: Result, seconds: float) -> bool:
+    def record_result(self, result: Result, seconds: float) -> bool:
         """Record a result; return True if no other solver is needed, as it is certified, infeasible or unbounded."""
         self._attempts.append(make_attempt(result, seconds))
         self._best, self._last = _better_result(self._best, result), result

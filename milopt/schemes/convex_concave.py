@@ -31,7 +31,7 @@ from milopt.outcome.assembly import assemble_result
 from milopt.outcome.result import Result
 from milopt.schemes.descent import DescentResult, descend
 from milopt.schemes.direct import Direct
-from milopt.schemes.feasibility import NOT_FOUND_MESSAGE, FeasibilityResult, find_feasible_witnesses
+from milopt.schemes.feasibility import NO_FEASIBLE_POINT_MESSAGE, FeasibilityResult, find_feasible_witnesses
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
 from milopt.schemes.start import Start, starting_stand_in
 from milopt.schemes.steps import Totals, final_status, witnesses_by_name
@@ -190,7 +190,7 @@ class ConvexConcave(Scheme):
             return replace(
                 descent, ended=Termination.LIMIT, message=f"{clock.end_reason()} before a feasible point was found."
             )
-        return replace(descent, ended=Termination.STALLED, message=NOT_FOUND_MESSAGE)
+        return replace(descent, ended=Termination.STALLED, message=NO_FEASIBLE_POINT_MESSAGE)
 
     def _descend(
         self, session: StepSession, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChooser

@@ -51,7 +51,9 @@ MAX_ELASTIC_STEPS = 30
 """Maximum number of steps of the convex-concave procedure on the elastic program."""
 MAX_TESTED_ROWS = 20
 """Maximum number of rows that are tested one by one for a proof of infeasibility, the most violated first."""
-NOT_FOUND_MESSAGE = "No feasible point was found, but infeasibility is not proved either: use scheme='exact' to decide."
+NO_FEASIBLE_POINT_MESSAGE = (
+    "No feasible point was found, but infeasibility is not proved either: use scheme='exact' to decide."
+)
 """Message if neither a feasible point nor a proof was found."""
 
 

@@ -62,7 +62,7 @@ class ProgramPricing(Pricing):
                 outcome, steps = ended.last, len(ended.history)
             else:
                 outcome, steps = session.solve(clock), 1
-                bound = None if outcome.bound is None else self._sign * outcome.bound
+                bound = None if outcome.bound is None else self._minimisation_sign * outcome.bound
             runs += 1
             if outcome.status is not PointStatus.CERTIFIED:
                 failures.append(_failure_message(outcome.termination, outcome.certificate, outcome.message))
@@ -71,7 +71,9 @@ class ProgramPricing(Pricing):
             if clock.is_over():
                 break
         failure = failures[0] if len(failures) == runs else ""
-        return PricingResult(tuple(sorted(columns, key=lambda column: self._sign * column.value)), bound, failure)
+        return PricingResult(
+            tuple(sorted(columns, key=lambda column: self._minimisation_sign * column.value)), bound, failure
+        )
 
     def close(self) -> None:
         """Close the session."""
@@ -79,7 +81,7 @@ class ProgramPricing(Pricing):
             self._session.close()
 
     @property
-    def _sign(self) -> float:
+    def _minimisation_sign(self) -> float:
         """1 if the oracle's program is minimised, -1 if it is maximised."""
         return -1.0 if self._oracle.program.maximizes else 1.0
 

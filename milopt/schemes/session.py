@@ -139,7 +139,7 @@ class Session:
             result = Direct().solve_session(self._step, clock, program)
         if self._is_automatic and result.point is not PointStatus.CERTIFIED:
             attempts = Attempts(self.program, Direct(), self.options, clock, before)
-            if not attempts.record(result, clock.elapsed()) and attempts.may_continue():
+            if not attempts.record_result(result, clock.elapsed()) and attempts.may_continue():
                 attempts.try_automatic(after=self.solver)
                 return replace(attempts.best_result(), program=program)
         compiling = jit_seconds() - before

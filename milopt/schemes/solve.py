@@ -170,7 +170,7 @@ def _solve_in_one_session(
     results = Direct().run_each(programs, solver, options, [case.lowered for case in cases])
     for program, (result, clock) in zip(programs, results, strict=True):
         attempts = Attempts(program, Direct(), options, clock, compiled)
-        if not attempts.record(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
+        if not attempts.record_result(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
             attempts.try_automatic(after=solver)
         yield attempts.best_result()
         compiled = jit_seconds()

@@ -105,13 +105,13 @@ class EngineProcess:
         began = perf_counter()
         stopped = threading.Event()
 
-        def stop() -> None:
+        def kill_process() -> None:
             """Kill the process."""
             stopped.set()
             if self._process is not None:
                 self._process.kill()
 
-        def call() -> None:
+        def request_answer() -> None:
             """Send the form to the process and wait for the reply."""
             process = self._running_process()
             if stopped.is_set():
@@ -132,7 +132,7 @@ class EngineProcess:
             finally:
                 timer.cancel()
 
-        ended = run_interruptible(call, stop)
+        ended = run_interruptible(request_answer, kill_process)
         if ended is not CallEnd.FINISHED:
             self.close()
             return Answer(Termination.LIMIT, "its process was ended at Ctrl-C", interrupted=True)

@@ -34,7 +34,7 @@ ABORTING_LATE_STEPS = 6
 """Number of steps after the end of its time after which the check stops a scheme that ignores its clock."""
 TIME_LIMIT, LATEST_SECONDS = 0.5, 60.0
 """Time limit, and time by which the scheme must have ended on any machine, in seconds; a global search takes hours."""
-ONE_MAXIMUM_PROBLEMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball")
+SINGLE_MAXIMUM_PROBLEMS = ("dc, two ends", "dc, margins on a line", "dc, 1-norm ball", "dc, Hilbert ball")
 """Names of the problems with a single atom `bag_max`; a convex step from a stationary point tests the point."""
 STATIONARY_TOLERANCE = 1e-4
 """Relative decrease of the objective by a convex step above which a point is not stationary."""
@@ -181,7 +181,7 @@ def _check_descent(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that the objective does not increase, if the scheme states that it descends."""
     if not scheme.descends:
         raise NotApplicableError("it does not state that it descends")
-    for problem, _, result in supported_runs(scheme, solver, *ONE_MAXIMUM_PROBLEMS):
+    for problem, _, result in supported_runs(scheme, solver, *SINGLE_MAXIMUM_PROBLEMS):
         _require_descent(problem, result)
     _require_descent(many_step_program(), run_scheme(scheme, many_step_program(), solver))
 
@@ -198,7 +198,7 @@ def _require_descent(problem: Problem, result: Result) -> None:
 def _check_stationary(scheme: Scheme, solver: Solver, is_excepted: bool) -> None:
     """Check that no convex step from a point that is called stationary and certified improves the objective."""
     claimed = 0
-    for problem, _, result in supported_runs(scheme, solver, *ONE_MAXIMUM_PROBLEMS):
+    for problem, _, result in supported_runs(scheme, solver, *SINGLE_MAXIMUM_PROBLEMS):
         claimed += _is_confirmed_stationary(problem.core, result, solver)
     long = many_step_program()
     claimed += _is_confirmed_stationary(long, run_scheme(scheme, long, solver, Clock(STATIONARITY_SECONDS)), solver)

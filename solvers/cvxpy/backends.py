@@ -89,7 +89,7 @@ class CvxpyBackend:
             raise ParameterError(f"`extra` must have a dictionary for {self.settings_keyword!r}, not {inner!r}.")
         return {**inner, **extra}
 
-    def installation(self) -> str | None:
+    def find_installation(self) -> str | None:
         """Return the installed version of the package, or None if it is not installed."""
         return installed_version(self.package)
 

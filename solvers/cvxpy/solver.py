@@ -109,7 +109,7 @@ class CVXPY(BackendSolver[CvxpyBackend]):
 
     def availability(self) -> Availability:
         """Return whether cvxpy and the solver's package are installed, with versions or an installation command."""
-        version = self.backend.installation()
+        version = self.backend.find_installation()
         own_version = installed_version(self.package)
         if own_version is None:
             return Availability(False, None, f"pip install {self.package} {self.backend.package}")

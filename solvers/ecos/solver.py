@@ -134,7 +134,7 @@ class EcosEngine(Engine):
         deadline = None if time_limit is None else time.perf_counter() + time_limit
         form = idle_rows.apply(self.form)
         scales = unit_scales.choose_scales(form)
-        answer = self._solve(unit_scales.apply(form, scales), scales.gradient, deadline)
+        answer = self._solve(unit_scales.apply(form, scales), scales.gradient_factors, deadline)
         answer = idle_rows.invert(self.form, unit_scales.invert(answer, scales))
         return replace(answer, interrupted=self._interrupted)
 

@@ -50,13 +50,13 @@ class WeakLearningProgram:
     sign: float
     """+1 if the declared objective is the edge sum_i w_i max u(x), -1 if it is minus the edge."""
 
-    def weights(self, prices: Mapping[Parameter, Vector]) -> Vector:
+    def bag_weights(self, prices: Mapping[Parameter, Vector]) -> Vector:
         """Return the bag weights w at these prices."""
         w: Vector = self.slope @ prices[self.prices]
         w += self.offset
         return w
 
-    def column(self, maxima: Vector) -> Vector:
+    def master_column(self, maxima: Vector) -> Vector:
         """Return the column of the master, one entry per bag; `maxima` has the maximum of u in each bag."""
         return self.column_factors * maxima + self.constant
 

@@ -188,7 +188,7 @@ def test_unit_scales_change_neither_the_point_nor_the_gradient(seed):
     answer = unit_scales.invert(Answer(Termination.OPTIMAL, "", x=u, z=z), scales)
     np.testing.assert_allclose(scaled.F @ u + scaled.g, form.F @ answer.x + form.g, rtol=1e-12)
     np.testing.assert_allclose(
-        scales.gradient * (scaled.P.times(u) + scaled.q - scaled.F.T @ z),
+        scales.gradient_factors * (scaled.P.times(u) + scaled.q - scaled.F.T @ z),
         form.P.times(answer.x) + form.q - form.F.T @ answer.z,
         rtol=1e-9,
         atol=1e-9 * np.abs(form.q).max(),

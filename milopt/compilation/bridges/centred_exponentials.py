@@ -19,12 +19,12 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import EXPONENTIAL
 
-MAX_SHIFT = 30.0
+MAX_LOG_SHIFT = 30.0
 """Largest |c|: exp(30) is about 1e13, and a row that is scaled by a larger factor would be lost to rounding."""
 
 
 def choose_shift(form: StandardForm, point: Vector) -> float:
-    """Return c, the logarithm of the largest z / y of a cone at a point, limited to the range +-`MAX_SHIFT`.
+    """Return c, the logarithm of the largest z / y of a cone at a point, limited to the range +-`MAX_LOG_SHIFT`.
 
     Only cones with y > 0 and z > 0 at the point are considered; c is 0 if there are none.
     """
@@ -32,7 +32,7 @@ def choose_shift(form: StandardForm, point: Vector) -> float:
     s = form.F @ point + form.g
     y, z = s[rows[:, 1]], s[rows[:, 2]]
     inside = (y > 0.0) & (z > 0.0)
-    return float(np.clip(np.log((z[inside] / y[inside]).max(initial=0.0) or 1.0), -MAX_SHIFT, MAX_SHIFT))
+    return float(np.clip(np.log((z[inside] / y[inside]).max(initial=0.0) or 1.0), -MAX_LOG_SHIFT, MAX_LOG_SHIFT))
 
 
 def apply(form: StandardForm, c: float) -> StandardForm:

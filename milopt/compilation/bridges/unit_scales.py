@@ -39,7 +39,7 @@ class UnitScales:
     objective: float
 
     @property
-    def gradient(self) -> Vector:
+    def gradient_factors(self) -> Vector:
         """Factors s/d that convert each entry of the gradient of the scaled program to the original units."""
         return np.asarray(self.objective / self.columns)
 

@@ -91,7 +91,7 @@ class DictionaryCoordinates(InstanceCoordinates):
             rows = slice(int(ends[0]), int(ends[-1]))
             similarities = np.ascontiguousarray(kernel(points[rows], atoms))
             self.table[rows] = similarities @ self._atoms
-            self.pattern_maxima.fill(slice(first, last), 0, similarities, ends)
+            self.pattern_maxima.write_block(slice(first, last), 0, similarities, ends)
         self.pattern_maxima.normalise(kernel, atoms)
         self.is_exact = np.ones(count, dtype=bool)
         self.lengths = np.sqrt(np.einsum("pd,pd->p", self.table, self.table))

@@ -108,7 +108,7 @@ class HilbertBallPricing(Pricing):
         program = self._program
         for parameter, value in prices.items():
             parameter.value = value
-        weights = program.weights(prices)
+        weights = program.bag_weights(prices)
         columns: list[PricedColumn] = []
         bound: float | None = None
         seen: set[bytes] = set()
@@ -150,7 +150,7 @@ class HilbertBallPricing(Pricing):
             point = self._solve_convex_step(witnesses, witness_weights, bag_weights)
             if point is None:
                 return None
-            new_witnesses, maxima = self._solver.maxima(positive, point.w)
+            new_witnesses, maxima = self._solver.bag_maxima(positive, point.w)
             last_edge, edge = edge, float(witness_weights @ maxima) / max(point.upper, 1e-300) - point.support_value
             trace += [point.upper, edge]
             has_converged = edge - last_edge <= MIN_RELATIVE_DECREASE * abs(edge) or new_witnesses.tobytes() in seen
@@ -184,7 +184,7 @@ class HilbertBallPricing(Pricing):
         length = float(np.linalg.norm(point.w))
         scale = program.radius / length if length > 0 else 0.0
         u = scale * point.w
-        maxima = scale * self._solver.maxima(np.arange(len(program.bags)), point.w)[1]
+        maxima = scale * self._solver.bag_maxima(np.arange(len(program.bags)), point.w)[1]
         values: dict[str, Vector] = {}
         functions: dict[str, tuple[Points, Vector]] = {}
         violation = 0.0
@@ -198,7 +198,7 @@ class HilbertBallPricing(Pricing):
             nonzero = np.flatnonzero(coefficients)
             functions[program.function.name] = program.bags.instances[used[nonzero]], coefficients[nonzero]
         return PricedColumn(
-            column=program.column(maxima),
+            column=program.master_column(maxima),
             values=values,
             functions=functions,
             value=program.sign * float(weights @ maxima),

@@ -148,7 +148,7 @@ class MinimumNormSolver:
             f.w[:n].copy(), upper, lower, result.support_value / upper, *self._instance_weights(bag_weights), n_entered
         )
 
-    def maxima(self, bags: Index, w: Vector) -> tuple[Index, Vector]:
+    def bag_maxima(self, bags: Index, w: Vector) -> tuple[Index, Vector]:
         """Return (instances, values): the first instance with the largest <x, w> in each bag, and this value."""
         place, top = bag_maxima(self._bounds, self.coordinates.table, w.size, self._offsets, bags, w)
         return place, top

@@ -42,11 +42,13 @@ class PatternMaxima:
         all_bags = slice(0, len(bags))
         for start in range(0, count, block_size):
             block = patterns[start : start + block_size]
-            result.fill(all_bags, start, np.ascontiguousarray(kernel(bags.instances, block)), np.asarray(bags.offsets))
+            result.write_block(
+                all_bags, start, np.ascontiguousarray(kernel(bags.instances, block)), np.asarray(bags.offsets)
+            )
         result.normalise(kernel, patterns)
         return result
 
-    def fill(self, bags: slice, first: int, values: Matrix, offsets: Index) -> None:
+    def write_block(self, bags: slice, first: int, values: Matrix, offsets: Index) -> None:
         """Write the maxima, not yet normalised, of some bags and some patterns.
 
         The rows of `values` are the instances of `bags`, its columns the patterns from number `first` on. `offsets` has

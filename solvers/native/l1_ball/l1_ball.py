@@ -100,7 +100,7 @@ class L1BallPricing(Pricing):
 
         If a descent fails, the result of the fallback solver is returned instead.
         """
-        weights = self._program.weights(prices)
+        weights = self._program.bag_weights(prices)
         columns: list[PricedColumn] = []
         bounds: list[float] = []
         for z in self._starting_atoms(weights, starts):
@@ -158,7 +158,7 @@ class L1BallPricing(Pricing):
         program, radius = self._program, self._program.radius
         maxima = radius * descent.bag_maxima
         return PricedColumn(
-            column=program.column(maxima),
+            column=program.master_column(maxima),
             values={program.function.coefficients.name: radius * descent.a},
             functions={},
             value=program.sign * float(weights @ maxima),

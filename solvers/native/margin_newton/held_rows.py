@@ -69,7 +69,7 @@ class HeldRows:
         """Return the sum of a over the held rows of each group."""
         return np.asarray(np.add.reduceat(a, self.starts[:-1]))
 
-    def balanced(self, a: Vector) -> Vector:
+    def balance_multipliers(self, a: Vector) -> Vector:
         """Return a with e'a = 0, after the larger of the two sums of e_r a_r by sign was scaled down; a stays feasible.
 
         Sums that exceed the cap of a group without curvature by rounding errors are scaled down first.

@@ -42,7 +42,7 @@ class MarginEngine(FormEngine):
             pattern.program,
             GAP_SHARE * self._tolerance,
             ACCEPTED_SHARE * self._tolerance,
-            self._start(pattern),
+            self._start_from_last_answer(pattern),
             time_limit,
         )
         self._last = pattern, answer
@@ -53,7 +53,7 @@ class MarginEngine(FormEngine):
             ended = Termination.LIMIT if answer.is_late else Termination.STALLED
         return FormAnswer(ended, reason, pattern.point(answer), answer.newton_steps, PATTERN_NAME)
 
-    def _start(self, pattern: MarginPattern) -> MarginAnswer | None:
+    def _start_from_last_answer(self, pattern: MarginPattern) -> MarginAnswer | None:
         """Return the last answer if the new program has the same groups and the same number of features."""
         if self._last is None:
             return None

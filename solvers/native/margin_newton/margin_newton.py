@@ -208,7 +208,7 @@ def _regression_start(program: MarginProgram) -> tuple[Vector, float]:
 
 def _relative_gap_on_held_rows(held: HeldRows, at: Iterate) -> float:
     """Return the relative duality gap on the held rows."""
-    a = held.balanced(at.a)
+    a = held.balance_multipliers(at.a)
     w = np.asarray(held.features.T @ a)
     maxima, _ = held.program.maxima_with_bias(held.values(w), held.starts, held.bias)
     primal = 0.5 * float(w @ w) + held.program.loss(maxima)
@@ -221,7 +221,7 @@ def _evaluate_all_rows(
 ) -> tuple[MarginAnswer, Index]:
     """Return the balanced point with its objectives over all rows, and the violated rows to hold next."""
     program = held.program
-    balanced = held.balanced(at.a)
+    balanced = held.balance_multipliers(at.a)
     w = np.asarray(held.features.T @ balanced)
     v = held.values(w) if held.count == program.group.size else program.offset - program.rows.times(w)
     maxima, b = program.maxima_with_bias(v, program.starts, program.bias)

@@ -159,7 +159,7 @@ class MarginPattern:
         scale = roles.coefficient[order]
         floor = roles.floor[roles.slack_of_row[order]]
         A = take_rows(rows.A, order)
-        bias = np.zeros(order.size) if roles.bias < 0 else _column(A, roles.bias) / scale
+        bias = np.zeros(order.size) if roles.bias < 0 else _dense_column(A, roles.bias) / scale
         extra = None
         if roles.regularised.size:
             unit = np.sqrt(ridge / roles.curvature[roles.regularised])
@@ -190,7 +190,7 @@ class MarginPattern:
         return PrimalDualPoint(x, (answer.w[: self.program.rows.features.count].copy(),), z)
 
 
-def _column(A: sp.csr_array, column: int) -> Vector:
+def _dense_column(A: sp.csr_array, column: int) -> Vector:
     """Return a column of a sparse matrix as a vector."""
     result = np.zeros(A.shape[0])
     at = np.flatnonzero(A.indices == column)

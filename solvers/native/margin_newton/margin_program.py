@@ -55,7 +55,7 @@ class MarginRows:
         """Return weights @ R as an array, sparse if the features are."""
         product = self.features.combine(sp.csr_array(weights @ self.combinations))
         extra = None if self.extra is None else sp.csr_array(weights @ self.extra)
-        return _join(product, extra)
+        return _join_features(product, extra)
 
     def take(self, index: Index) -> Points:
         """Return the rows in `index` as an array, sparse if the features are."""
@@ -63,11 +63,11 @@ class MarginRows:
         extra = None if self.extra is None else take_rows(self.extra, index)
         is_selection = chosen.nnz == chosen.shape[0] and bool((np.diff(chosen.indptr) == 1).all())
         if is_selection and not self.features.is_sparse:
-            return _join(self.features.rows(chosen.indices.astype(np.intp)) * chosen.data[:, None], extra)
-        return _join(self.features.combine(chosen), extra)
+            return _join_features(self.features.rows(chosen.indices.astype(np.intp)) * chosen.data[:, None], extra)
+        return _join_features(self.features.combine(chosen), extra)
 
 
-def _join(features: Points, extra: sp.csr_array | None) -> Points:
+def _join_features(features: Points, extra: sp.csr_array | None) -> Points:
     """Return [features, extra] in the type of `features`."""
     if extra is None:
         return features if isinstance(features, sp.csr_array) else np.ascontiguousarray(features, dtype=np.float64)

@@ -65,14 +65,14 @@ def proximal_step(held: HeldRows, start: Iterate, sigma: float, deadline: float)
         rows = reduce_rows(held, a, level, kappa)
         dw, db = newton_step(rows, gradient, bias_gradient, sigma, BIAS_PROXIMAL_WEIGHT, has_bias)
         dv = -np.asarray(held.features @ dw) - held.bias * db
-        length, a, level = _search(held, start, sigma, kappa, (w, b, v), (dw, db, dv), a)
+        length, a, level = _search_step_length(held, start, sigma, kappa, (w, b, v), (dw, db, dv), a)
         if length == 0.0:
             return Iterate(a, w, b), steps + 1
         w, b, v = w + length * dw, b + length * db, v + length * dv
         steps += 1
 
 
-def _search(
+def _search_step_length(
     held: HeldRows,
     start: Iterate,
     sigma: float,
