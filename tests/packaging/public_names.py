@@ -1,4 +1,4 @@
-"""The public names of milopt: what the package exports, every model, solver, scheme and display, and their methods."""
+"""The public names of milopt: its exports, every model, solver, scheme, display and exception, and their methods."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 
 import milopt
 import milopt.display
+import milopt.errors
 import milopt.models
 
 ENTRY_POINT_GROUPS = ("milopt.solvers", "milopt.models", "milopt.schemes")
@@ -18,6 +19,7 @@ def public_objects() -> dict[str, object]:
     names = [f"milopt.{name}" for name in milopt.__all__]
     names += [f"milopt.models.{name}" for name in milopt.models.__all__]
     names += [f"milopt.display.{name}" for name in milopt.display.__all__]
+    names += [f"milopt.errors.{name}" for name, value in vars(milopt.errors).items() if inspect.isclass(value)]
     for group in ENTRY_POINT_GROUPS:
         names += [point.value.replace(":", ".") for point in entry_points(group=group) if _is_own(point.value)]
     objects = {name: _resolve(name) for name in names}
