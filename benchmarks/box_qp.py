@@ -18,7 +18,7 @@ from timing import median, single_thread, table
 import milopt
 from milopt import Program, quad_form, sum_squares
 from milopt.arrays import Matrix, Vector
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
@@ -60,7 +60,7 @@ def odm_dual(n: int, condition: float) -> StandardForm:
     Q, c = odm_data(n, condition)
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
     own = np.concatenate([np.full(n, c), np.full(n, c / MU)])
-    P = Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), own)))
+    P = Quadratic(2 * n, (QuadraticPiece(rows, Q), QuadraticPiece(sp.csr_array(sp.eye_array(2 * n)), own)))
     q = np.concatenate([np.full(n, THETA - 1), np.full(n, THETA + 1)])
     return flat(f"MIORDM {n} bags, cond {condition:.0e}", P, q, np.zeros(2 * n), np.full(2 * n, np.inf))
 
@@ -82,7 +82,7 @@ def generic(name: str, P: Matrix, width: float) -> StandardForm:
     n = P.shape[0]
     q = np.asarray(np.random.default_rng(1).normal(size=n))
     lower = np.zeros(n) if np.isinf(width) else np.full(n, -width)
-    return flat(name, Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), P),)), q, lower, np.full(n, width))
+    return flat(name, Quadratic(n, (QuadraticPiece(sp.csr_array(sp.eye_array(n)), P),)), q, lower, np.full(n, width))
 
 
 def spectrum(n: int, condition: float) -> Matrix:

@@ -49,7 +49,7 @@ MAX_DRAWS = 10**9
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CountEstimate:
     """Estimate of a count: log W^, the number of draws, and log |U| (see the module docstring)."""
 
     log_count: float
@@ -160,7 +160,9 @@ def draw_coverage(universe: PointPairBoxUniverse, order: list[int]) -> float:
     return 1.0 / (len(P) * len(Q))
 
 
-def estimate_by_coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float, rule: str) -> Estimate:
+def estimate_by_coverage(
+    P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float, rule: str
+) -> CountEstimate:
     """Return the coverage estimate with the stopping rule "guaranteed" or "fast"."""
     universe = PointPairBoxUniverse(P, Q, s, RandomStream(seed))
     order = spread_order(P, Q, s)
@@ -172,15 +174,15 @@ def estimate_by_coverage(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float
         total, squares, draws = total + value, squares + value * value, draws + 1
         if rule == "guaranteed":
             if total >= limit:
-                return Estimate(universe.log_size + log(limit / draws), draws, universe.log_size)
+                return CountEstimate(universe.log_size + log(limit / draws), draws, universe.log_size)
         elif draws % DRAWS_PER_TEST == 0:
             mean = total / draws
             variance = max(0.0, squares / draws - mean * mean)
             if z * sqrt(variance / draws) <= epsilon * mean:
-                return Estimate(universe.log_size + log(mean), draws, universe.log_size)
+                return CountEstimate(universe.log_size + log(mean), draws, universe.log_size)
 
 
-def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
+def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> CountEstimate:
     """Return the Karp-Luby estimate: the mean of a fixed number of draws, each 0 or 1."""
     universe = PointPairBoxUniverse(P, Q.copy(), s, RandomStream(seed))
     draws = karp_luby_draws(len(P), len(Q), epsilon, delta)
@@ -189,10 +191,10 @@ def estimate_by_karp_luby(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: floa
         i, j = universe.draw_pair()
         low, high = universe.draw_box(i, j)
         hits += not is_in_box(P[:i], low, high).any() and not is_in_box(Q[:j], low, high).any()
-    return Estimate(universe.log_size + log(hits / draws), draws, universe.log_size)
+    return CountEstimate(universe.log_size + log(hits / draws), draws, universe.log_size)
 
 
-def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> Estimate:
+def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon: float, delta: float) -> CountEstimate:
     """Return the self-adjusting estimate, from the number of random pairs that are tested until a box contains one."""
     stream = RandomStream(seed)
     universe = PointPairBoxUniverse(P, Q.copy(), s, stream)
@@ -207,7 +209,7 @@ def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon:
                 trials += 1
                 break
     share = budget / (len(P) * len(Q) * trials)
-    return Estimate(universe.log_size + log(share), budget, universe.log_size)
+    return CountEstimate(universe.log_size + log(share), budget, universe.log_size)
 
 
 def is_in_box(points: Codes, low: Codes, high: Codes) -> npt.NDArray[np.bool_]:

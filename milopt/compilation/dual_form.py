@@ -36,7 +36,7 @@ from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.inertia import Inertia
 from milopt.compilation.kernel_space import KernelSpace
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.separation import SeparableProgram, has_nonpolyhedral_cone, separate_squares
 from milopt.compilation.smallest_curvature import smallest_curvature
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
@@ -182,13 +182,13 @@ class DualForm(CompiledForm):
         extra = self._column_count - self._row_count
         return np.concatenate([lower, np.zeros(extra)]), np.concatenate([upper, np.full(extra, np.inf)])
 
-    def _quadratic_objective_parts(self) -> tuple[tuple[Piece, ...], Vector, float]:
+    def _quadratic_objective_parts(self) -> tuple[tuple[QuadraticPiece, ...], Vector, float]:
         """Return (pieces, linear, constant): what kernel norms and eliminated columns add to the objective of the dual.
 
         `pieces` add to its quadratic form P, `linear` to its vector q.
         """
         s, o = self.primal, self.source.objective
-        pieces: list[Piece] = []
+        pieces: list[QuadraticPiece] = []
         linear, constant = np.zeros(self._column_count), 0.0
         own_rows = s.rows.count == self.active.size
         for k, (space, e, p, ridge) in enumerate(zip(self.spaces, s.rows.E, o.p, o.ridge, strict=True)):
@@ -199,11 +199,11 @@ class DualForm(CompiledForm):
                 unit = selection_matrix(np.arange(e.shape[0]), self._column_count)
                 product = space.combination_gram(self.source.rows.E[k], self.active)
                 _check_kernel_semidefinite(space, product)
-                pieces.append(Piece(unit, product if ridge == 1 else product / ridge))
+                pieces.append(QuadraticPiece(unit, product if ridge == 1 else product / ridge))
             elif space.features is not None and used.size > e.shape[0]:
                 combined = space.features.combine(e)
                 pieces.append(
-                    Piece(
+                    QuadraticPiece(
                         selection_matrix(np.arange(e.shape[0]), self._column_count),
                         inner_products(combined, combined) / ridge,
                     )
@@ -215,13 +215,15 @@ class DualForm(CompiledForm):
                 square = space.symmetric_gram(used)
                 _check_kernel_semidefinite(space, square.gram)
                 weight = square.gram if ridge == 1 else square.gram / ridge
-                pieces.append(Piece(widen(_transpose_used_columns(e, square.points), self._column_count), weight))
+                pieces.append(
+                    QuadraticPiece(widen(_transpose_used_columns(e, square.points), self._column_count), weight)
+                )
                 if p.any():
                     target = weight @ p[square.points]
                     linear -= transpose(pieces[-1].rows) @ target
                     constant += 0.5 * float(p[square.points] @ target)
         for group in s.groups:
-            pieces.append(Piece(self._dual_rows(group.columns), group.inverse))
+            pieces.append(QuadraticPiece(self._dual_rows(group.columns), group.inverse))
             target = group.apply_inverse(s.q[group.columns])
             linear -= transpose(pieces[-1].rows) @ target
             constant += 0.5 * float(s.q[group.columns] @ target)

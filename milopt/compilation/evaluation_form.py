@@ -33,7 +33,7 @@ MAX_FACTORISED_SIZE = 500
 
 
 @dataclass(frozen=True)
-class Space:
+class FunctionSpace:
     """Function without a dictionary, together with all points at which the program evaluates it."""
 
     function: Function
@@ -167,7 +167,7 @@ class EvaluationForm:
     lower: Vector
     upper: Vector
     integer: npt.NDArray[np.bool_]
-    spaces: tuple[Space, ...]
+    spaces: tuple[FunctionSpace, ...]
     blocks: tuple[LoweredBlock, ...]
     objective: Objective
     maximize: bool
@@ -200,7 +200,7 @@ class EvaluationForm:
         return np.concatenate([[0], np.cumsum([block.count for block in self.blocks], dtype=np.intp)]).astype(np.intp)
 
     @cached_property
-    def group(self) -> Index:
+    def maximum_of_row(self) -> Index:
         """Per row, the index of its maximum as in `LoweredBlock.group`, counted over all blocks; -1 for other rows."""
         parts, shift = [], 0
         for block in self.blocks:
@@ -239,14 +239,14 @@ class EvaluationForm:
 
     def _share_cached_rows(self, changed: EvaluationForm, *more: str) -> EvaluationForm:
         """Copy the cached properties of the rows, and those in `more`, to `changed`, a form with the same rows."""
-        known = ("rows", "block_starts", "group", "is_equality", "is_inequality", "conic_blocks", *more)
+        known = ("rows", "block_starts", "maximum_of_row", "is_equality", "is_inequality", "conic_blocks", *more)
         changed.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return changed
 
     def with_block(self, block: LoweredBlock) -> EvaluationForm:
         """Return the form with one more block of rows at the end, over the same columns and points.
 
-        Cached properties, except `group`, are extended to the new rows instead of computed again.
+        Cached properties, except `maximum_of_row`, are extended to the new rows instead of computed again.
         """
         longer, start, cone = replace(self, blocks=(*self.blocks, block)), self.block_starts[-1:], block.cone
         longer.__dict__.update(

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Points, Vector
-from milopt.compilation.evaluation_form import Space
+from milopt.compilation.evaluation_form import FunctionSpace
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, concatenate_bags
 from milopt.declaration.kernels.feature_rows import FeatureRows
@@ -36,7 +36,7 @@ class KernelSpace:
     touched.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: FunctionSpace) -> None:
         self.function = space.function
         self._given = space.points
         self.points: Points = _stack_points(space.points)
@@ -67,7 +67,7 @@ class KernelSpace:
             f"The kernel of {self.function.name!r} is not positive semidefinite: {detail}; {kernel.indefinite_remedy}."
         )
 
-    def matches(self, space: Space) -> bool:
+    def matches(self, space: FunctionSpace) -> bool:
         """Return True if `space` has a function of the same name, the same kernel and the same arrays of points."""
         same = len(self._given) == len(space.points) and all(
             a is b for a, b in zip(self._given, space.points, strict=True)

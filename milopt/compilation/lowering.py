@@ -22,7 +22,7 @@ from milopt.compilation.arguments import argument_directions, has_affine_argumen
 from milopt.compilation.entry_sides import ABOVE, BELOW, keep_entries
 from milopt.compilation.entry_uses import EntryUses, find_entry_uses
 from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, inlined_epigraph_block, multiply_rows
-from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock, Objective, Space, SquaredTerm
+from milopt.compilation.evaluation_form import EvaluationForm, FunctionSpace, LoweredBlock, Objective, SquaredTerm
 from milopt.compilation.expansion import AtomEntries, Expansion, expand_rows
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
@@ -71,7 +71,7 @@ class Lowering:
             lower=np.concatenate([np.zeros(0), *linear.lower]),
             upper=np.concatenate([np.zeros(0), *linear.upper]),
             integer=np.concatenate([np.zeros(0, dtype=bool), *linear.integer]),
-            spaces=tuple(Space(f, tuple(linear.points_of(f))) for f in linear.free_functions),
+            spaces=tuple(FunctionSpace(f, tuple(linear.points_of(f))) for f in linear.free_functions),
             blocks=tuple(block.widen(linear.width, linear.point_counts) for block in blocks),
             objective=objective.widen(linear.width, linear.point_counts),
             maximize=self.program.maximizes,

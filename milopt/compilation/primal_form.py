@@ -19,7 +19,7 @@ from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import CompiledForm, PrimalDualPoint, row_blocks, split_polyhedral_rows
 from milopt.compilation.evaluation_form import EvaluationForm, SquaredTerm
 from milopt.compilation.kernel_space import Coordinates, FeatureCoordinates
-from milopt.compilation.quadratic import Piece, Quadratic, apply_weight
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece, apply_weight
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.declaration.kernels.feature_rows import BLOCK_BYTES
@@ -66,14 +66,14 @@ class PrimalForm(CompiledForm):
         q = np.zeros(width)
         q[: source.n] = o.q
         constant = o.constant
-        pieces: list[Piece] = []
+        pieces: list[QuadraticPiece] = []
         for k, whitening in enumerate(self.whitenings):
             span = slice(int(self.starts[k]), int(self.starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
                 q[span] += np.asarray(whitening.coordinates(used).T @ o.p[k][used])
             if o.ridge[k]:
-                pieces.append(Piece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
+                pieces.append(QuadraticPiece(_unit_rows(span, width), np.full(whitening.rank, o.ridge[k])))
         for square in o.squares:
             offset = square.rows.g
             weighted_offset = apply_weight(square.weight, offset)
@@ -85,7 +85,7 @@ class PrimalForm(CompiledForm):
                 continue
             rows = self._row_matrix(square.rows)
             q += rows.T @ weighted_offset
-            pieces.append(Piece(rows, square.weight))
+            pieces.append(QuadraticPiece(rows, square.weight))
         return q, constant, Quadratic(width, tuple(pieces))
 
     def _is_tall(self, square: SquaredTerm) -> bool:
@@ -95,7 +95,7 @@ class PrimalForm(CompiledForm):
         met = any(e.nnz for e in square.rows.E)
         return has_features and met and square.weight.ndim == 1 and self.source.n <= width < square.rows.count
 
-    def _sum_rows(self, square: SquaredTerm) -> tuple[Piece, Vector]:
+    def _sum_rows(self, square: SquaredTerm) -> tuple[QuadraticPiece, Vector]:
         """Return R'WR as one dense piece, and R'W g, for a square with rows R x + g, summed over blocks of rows."""
         width = int(self.starts[-1])
         gram, linear = np.zeros((width, width)), np.zeros(width)
@@ -112,7 +112,7 @@ class PrimalForm(CompiledForm):
             weighted = square.weight[some, None] * dense
             gram += dense.T @ weighted
             linear += weighted.T @ rows.g
-        return Piece(selection_matrix(np.arange(width), width), symmetrise(gram)), linear
+        return QuadraticPiece(selection_matrix(np.arange(width), width), symmetrise(gram)), linear
 
     def polyhedral_rows(self, active: Index) -> tuple[sp.csr_array, Vector, list[RowBlock]]:
         """Return (F, g, blocks) of the rows `active` in polyhedral cones; all their points must have coordinates."""

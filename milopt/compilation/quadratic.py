@@ -26,7 +26,7 @@ def apply_weight(weight: Vector | Matrix, values: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class Piece:
+class QuadraticPiece:
     """Piece 1/2 x'R'WR x of a quadratic form 1/2 x'Px.
 
     `rows` is the sparse matrix R (k x n). `weight` is the symmetric matrix W (k x k), or its diagonal (k).
@@ -52,7 +52,7 @@ class Quadratic:
     """Quadratic form 1/2 x'Px, with P = sum_k R_k' W_k R_k stored as pieces over `size` columns."""
 
     size: int
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[QuadraticPiece, ...] = ()
 
     @property
     def is_zero(self) -> bool:
@@ -119,7 +119,7 @@ class Quadratic:
     def submatrix(self, index: npt.NDArray[np.intp]) -> Matrix:
         """Return P restricted to the rows and columns in `index`, as a dense matrix."""
         return _sum_pieces(
-            index.size, [Piece(sp.csr_array(piece.rows[:, index]), piece.weight) for piece in self.pieces]
+            index.size, [QuadraticPiece(sp.csr_array(piece.rows[:, index]), piece.weight) for piece in self.pieces]
         )
 
     @cached_property
@@ -130,11 +130,14 @@ class Quadratic:
     @cached_property
     def diagonal_sizes(self) -> Vector:
         """Sums of the absolute values that the pieces add to the diagonal of P, where they may cancel."""
-        parts = (Piece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece for piece in self.pieces)
+        parts = (
+            QuadraticPiece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece
+            for piece in self.pieces
+        )
         return sum((np.abs(part.diagonal()) for part in parts), start=np.zeros(self.size))
 
 
-def _sum_pieces(size: int, pieces: Sequence[Piece]) -> Matrix:
+def _sum_pieces(size: int, pieces: Sequence[QuadraticPiece]) -> Matrix:
     """Return the sum of pieces over `size` columns as a new dense matrix, which shares no memory with the pieces.
 
     Pieces with diagonal weights are computed as sparse matrices and added entry by entry, because they are mostly 0.
@@ -159,7 +162,7 @@ def _is_identity(rows: sp.csr_array) -> bool:
     return same and bool((rows.data == 1.0).all())
 
 
-def _dense_piece(piece: Piece) -> Matrix:
+def _dense_piece(piece: QuadraticPiece) -> Matrix:
     """Return R'WR as a dense matrix; the result is W itself, not a copy, if W is dense and R is the identity.
 
     If each column of R has at most one entry, the entries of W are gathered and scaled instead of multiplying matrices.

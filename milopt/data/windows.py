@@ -64,7 +64,7 @@ class Windows(Bags):
         try:
             instances = np.empty(shape)
             for i in range(len(self)):
-                instances[self._offsets[i] : self._offsets[i + 1]] = self._windows(i)
+                instances[self._offsets[i] : self._offsets[i + 1]] = self._windows_of_series(i)
         except MemoryError:
             size = f"{shape[0]} windows of {shape[1]} samples take {8e-9 * shape[0] * shape[1]:.1f} GB"
             raise BagsError(f"{size}, which is not available: choose shorter windows or a larger stride.") from None
@@ -85,7 +85,7 @@ class Windows(Bags):
         """Number of samples per window, ell."""
         return self._length
 
-    def _windows(self, i: int) -> Floats:
+    def _windows_of_series(self, i: int) -> Floats:
         """Return the windows of series i, one row per window, z-normalised if this was chosen."""
         windows = np.lib.stride_tricks.sliding_window_view(self._series[i], self._length)[:: self._stride]
         return znormalise_windows(windows) if self._znormalise else windows
@@ -94,7 +94,7 @@ class Windows(Bags):
         # If all windows are in one array already, a slice of this array is cheaper.
         if high - low > 1 or "_instances" in self.__dict__:
             return super()._instances_between(low, high)
-        return make_read_only(self._windows(low))
+        return make_read_only(self._windows_of_series(low))
 
     def _bag_range(self, low: int, high: int) -> Bags:
         return Windows(self._series[low:high], self._length, self._stride, self._znormalise)

@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from milopt.arrays import Matrix, Vector
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import cvxpy_constraints
 from milopt.errors import ConvexityError
@@ -146,7 +146,7 @@ def _write_constraint(form: StandardForm, block: RowBlock, times: Any) -> Any:
     return cvxpy_constraints.write_constraint(block.cone, expression, block.cone_sizes)
 
 
-def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:
+def _convex_pieces(P: Quadratic) -> tuple[QuadraticPiece, ...]:
     """Return convex pieces that sum to P: the pieces of P, or one dense piece if only the sum of them is convex.
 
     Raises
@@ -161,7 +161,7 @@ def _convex_pieces(P: Quadratic) -> tuple[Piece, ...]:
             "The quadratic objective has a direction of negative curvature, and cvxpy only supports convex programs; "
             "write an LP or MPS file, or choose a solver that supports non-convex quadratics."
         )
-    return (Piece(sp.csr_array(sp.eye_array(P.size)), P.dense),)
+    return (QuadraticPiece(sp.csr_array(sp.eye_array(P.size)), P.dense),)
 
 
 def _is_convex(weight: Vector | Matrix) -> bool:
@@ -178,7 +178,7 @@ def _is_convex(weight: Vector | Matrix) -> bool:
     return True
 
 
-def _quadratic_form(piece: Piece, times: Any) -> Any:
+def _quadratic_form(piece: QuadraticPiece, times: Any) -> Any:
     """Return (R x)' W (R x) for the rows R and the weight W of a piece; `times` maps a matrix to matrix @ x."""
     import cvxpy as cp
 

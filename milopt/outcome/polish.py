@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Vector
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
@@ -91,7 +91,8 @@ def equilibrate(form: StandardForm) -> EquilibratedProgram:
     scaled = replace(
         form,
         P=Quadratic(
-            form.n, tuple(Piece(sp.csr_array(piece.rows @ columns), piece.weight / s) for piece in form.P.pieces)
+            form.n,
+            tuple(QuadraticPiece(sp.csr_array(piece.rows @ columns), piece.weight / s) for piece in form.P.pieces),
         ),
         q=form.q * d / s,
         F=sp.csr_array(sp.diags_array(row) @ form.F @ columns),

@@ -37,7 +37,7 @@ RANGE_TOLERANCE = 1e-5
 """Smallest tolerance of the solves that compute widened ranges."""
 RANGE_MARGIN = 1e-3
 """Margin by which each end of a range is moved outwards, relative to 1 + its size."""
-Ranges: TypeAlias = dict[SelectionAtom, tuple[Vector, Vector]]
+InstanceRanges: TypeAlias = dict[SelectionAtom, tuple[Vector, Vector]]
 """For each maximum, lower and upper bounds on the values of its instances."""
 
 
@@ -58,9 +58,9 @@ def objective_ceilings(
 
 def instance_ranges(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
-) -> Ranges:
+) -> InstanceRanges:
     """Return, for each maximum, lower and upper bounds on the value of each instance; infinite if none are proved."""
-    ranges: Ranges = {}
+    ranges: InstanceRanges = {}
     for atom in atoms:
         low, high = (_extreme_values(program, atom, solver, options, clock, sign) for sign in (-1.0, +1.0))
         ranges[atom] = (low, high)
@@ -69,7 +69,7 @@ def instance_ranges(
 
 def widened_ranges(
     program: Program, atoms: list[SelectionAtom], solver: Solver, options: Options, clock: Clock
-) -> Ranges:
+) -> InstanceRanges:
     """Return the ranges of `instance_ranges`, computed with a larger tolerance and then extended by a margin.
 
     Conic solves are not always accurate to `tolerance`. The ranges need not be tight, so a larger tolerance is used.

@@ -28,7 +28,7 @@ from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Result, Step
 from milopt.schemes.branch_and_bound import BranchAndBound, SearchResult
 from milopt.schemes.ceilings import (
-    Ranges,
+    InstanceRanges,
     convex_part,
     instance_ranges,
     objective_ceilings,
@@ -129,7 +129,7 @@ class Exact(Scheme):
         self,
         program: Program,
         atoms: list[SelectionAtom],
-        ranges: Ranges,
+        ranges: InstanceRanges,
         solver: Solver,
         options: Options,
         clock: Clock,

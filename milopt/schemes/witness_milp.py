@@ -15,13 +15,13 @@ from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
-from milopt.schemes.ceilings import Ranges
+from milopt.schemes.ceilings import InstanceRanges
 
 
 def make_witness_milp(
     program: Program,
     atoms: list[SelectionAtom],
-    ranges: Ranges,
+    ranges: InstanceRanges,
 ) -> tuple[Program, dict[SelectionAtom, str]]:
     """Return (program, names): the mixed-integer program, and for each maximum the name of its binary variables q."""
     milp = Program(f"{program.name} (MILP)")

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.answer import Answer
 from milopt.compilation.inertia import Inertia
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import get_cone
@@ -57,7 +57,7 @@ def pack_form(form: StandardForm) -> bytes:
 def unpack_form(packed: bytes) -> StandardForm:
     """Decode a form encoded by `pack_form`."""
     header, arrays = unpack_message(packed)
-    pieces = tuple(Piece(_unpack_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
+    pieces = tuple(QuadraticPiece(_unpack_matrix(f"R{k}", arrays), arrays[f"W{k}"]) for k in range(header["pieces"]))
     return StandardForm(
         name=header["name"],
         P=Quadratic(arrays["q"].size, pieces),

@@ -35,8 +35,8 @@ class LazyRows:
     """
 
     def __init__(self, form: EvaluationForm, wanted: bool | None, max_eager_rows: int) -> None:
-        rows = int((form.group >= 0).sum())
-        groups = int(form.group.max(initial=-1)) + 1
+        rows = int((form.maximum_of_row >= 0).sum())
+        groups = int(form.maximum_of_row.max(initial=-1)) + 1
         worthwhile = rows > max_eager_rows and rows > MIN_ROWS_PER_MAXIMUM * groups
         self.rounds = 0
         self.is_lazy = rows > groups and (worthwhile if wanted is None else wanted)
@@ -53,9 +53,9 @@ class LazyRows:
             return np.zeros(0, dtype=np.intp)
         missing = np.ones(form.rows.count, dtype=bool)
         missing[self.active] = False
-        wrong = np.flatnonzero(missing & (form.group >= 0) & (rows < -tolerance))
-        order = wrong[np.lexsort((rows[wrong], form.group[wrong]))]
-        _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
+        wrong = np.flatnonzero(missing & (form.maximum_of_row >= 0) & (rows < -tolerance))
+        order = wrong[np.lexsort((rows[wrong], form.maximum_of_row[wrong]))]
+        _, first, size = np.unique(form.maximum_of_row[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
         return np.asarray(
             order[place < MAX_ADDED_ROWS_PER_MAXIMUM << (self.rounds // ROUNDS_PER_DOUBLING)], dtype=np.intp
@@ -77,15 +77,15 @@ class LazyRows:
 
         One row per maximum would hide that there is a maximum.
         """
-        order = np.argsort(form.group, kind="stable")
-        _, first, size = np.unique(form.group[order], return_index=True, return_counts=True)
+        order = np.argsort(form.maximum_of_row, kind="stable")
+        _, first, size = np.unique(form.maximum_of_row[order], return_index=True, return_counts=True)
         place = np.arange(order.size) - np.repeat(first, size)
-        return np.sort(order[(place < 2) | (form.group[order] < 0)])
+        return np.sort(order[(place < 2) | (form.maximum_of_row[order] < 0)])
 
     @staticmethod
     def _initial_rows(form: EvaluationForm) -> Index:
         """Return the rows outside maxima and the first row of each maximum."""
-        _, first = np.unique(form.group, return_index=True)
-        keep = form.group < 0
+        _, first = np.unique(form.maximum_of_row, return_index=True)
+        keep = form.maximum_of_row < 0
         keep[first] = True
         return np.flatnonzero(keep)

@@ -123,7 +123,7 @@ class LiveForm:
         if (
             not same
             or _cone_layout(before) != _cone_layout(self.form)
-            or not np.array_equal(self.form.group, before.group)
+            or not np.array_equal(self.form.maximum_of_row, before.maximum_of_row)
         ):
             return self.rebuild()
         if not self.is_primal_without_functions:

@@ -33,11 +33,11 @@ def scheme_problems() -> list[SchemeProblem]:
     for name in (*DC_PROGRAMS, *CONVEX_PROGRAMS):
         known = next(entry for entry in KNOWN_PROGRAMS if entry.name == name)
 
-        def make(make: Callable[[], object] = known.make) -> tuple[Problem, float]:
+        def build_problem(make: Callable[[], object] = known.make) -> tuple[Problem, float]:
             expected = make()
             return expected.program, expected.objective  # type: ignore[attr-defined]
 
-        problems.append(SchemeProblem(name, make, known.termination))
+        problems.append(SchemeProblem(name, build_problem, known.termination))
     return [*problems, SchemeProblem("semi-infinite, simplex game", _simplex_game)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from milopt.compilation.answer import Answer
 from milopt.compilation.bridges import bounds_to_rows, centred_exponentials, quadratic_to_cone, recentring, unit_scales
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
@@ -78,7 +78,7 @@ def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, sc
     for kind in kinds:
         rows = sp.csr_array(rng.normal(size=(3, n)))
         root = rng.normal(size=(1 if kind == "singular" else 3, 3))
-        quadratic_pieces.append(Piece(rows, rng.uniform(0, 2, 3) if kind == "diagonal" else root.T @ root))
+        quadratic_pieces.append(QuadraticPiece(rows, rng.uniform(0, 2, 3) if kind == "diagonal" else root.T @ root))
     form = form_with(Quadratic(n, tuple(quadratic_pieces)), [-np.inf] * n, [np.inf] * n)
     conic = quadratic_to_cone.apply(form, scale)
     block = conic.rows[-1]
@@ -97,7 +97,7 @@ def test_the_cone_holds_exactly_when_t_is_at_least_the_quadratic(kinds, seed, sc
 
 
 def test_the_answer_of_the_conic_program_maps_back():
-    form = form_with(Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.ones(2)),)), [-np.inf] * 2, [np.inf] * 2)
+    form = form_with(Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)), np.ones(2)),)), [-np.inf] * 2, [np.inf] * 2)
     # min 1/2 |x|^2 + x1 + 2 x2 on x1 + x2 = 1:  x = (1, 0), z = 2; the cone's multiplier is (u, v, w)
     conic = quadratic_to_cone.apply(form)
     x, t = np.array([1.0, 0.0]), 0.5
@@ -118,19 +118,21 @@ def test_a_form_with_a_linear_objective_is_returned_unchanged():
 
 def test_a_negative_piece_is_accepted_if_the_sum_is_convex():
     eye = sp.csr_array(np.eye(2))
-    P = Quadratic(2, (Piece(eye, np.array([3.0, 1.0])), Piece(eye, np.array([-1.0, 0.0]))))
+    P = Quadratic(2, (QuadraticPiece(eye, np.array([3.0, 1.0])), QuadraticPiece(eye, np.array([-1.0, 0.0]))))
     root = quadratic_to_cone.square_root(P)
     assert (root.T @ root).toarray() == pytest.approx(np.diag([2.0, 1.0]))
 
 
 def test_a_non_convex_quadratic_raises_a_convexity_error():
-    P = Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([[0.0, 1.0], [1.0, 0.0]])),))
+    P = Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)), np.array([[0.0, 1.0], [1.0, 0.0]])),))
     with pytest.raises(ConvexityError, match="negative eigenvalue"):
         quadratic_to_cone.apply(form_with(P, [0, 0], [1, 1]))
 
 
 def test_recentring_changes_neither_the_optimum_nor_its_conditions():
-    form = form_with(Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([1.0, 3.0])),)), [0, 0], [np.inf, 5])
+    form = form_with(
+        Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)), np.array([1.0, 3.0])),)), [0, 0], [np.inf, 5]
+    )
     centre, s = np.array([0.9, 0.2]), 0.1
     near = recentring.apply(form, centre, s)
     e, z = np.array([1.0, -2.0]), np.array([20.0])
@@ -176,7 +178,7 @@ def test_unit_scales_change_neither_the_point_nor_the_gradient(seed):
     root = rng.normal(size=(3, 5)) * units
     rows = 10.0 ** rng.uniform(-4, 4, (4, 1)) * rng.normal(size=(4, 5)) * units
     form = replace(
-        form_with(Quadratic(5, (Piece(sp.csr_array(root), 1e6 * np.ones(3)),)), [0.0] * 5, [np.inf] * 5),
+        form_with(Quadratic(5, (QuadraticPiece(sp.csr_array(root), 1e6 * np.ones(3)),)), [0.0] * 5, [np.inf] * 5),
         q=1e6 * rng.normal(size=5) * units,
         F=sp.csr_array(rows),
         g=rng.normal(size=4),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import milopt
 from milopt import Linear, Program, bag_max, bag_mean, bag_sum, quad_form
-from milopt.compilation.evaluation_form import Space
+from milopt.compilation.evaluation_form import FunctionSpace
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.declaration.kernels.kernel import CallableKernel, Kernel
 from milopt.outcome.result import Result
@@ -187,7 +187,7 @@ def test_the_form_is_features_if_they_are_few_and_is_reported() -> None:
 def test_a_function_is_the_vector_of_its_feature_weights() -> None:
     points = np.random.default_rng(0).normal(size=(9, 3))
     a, w = np.linspace(-1, 1, 9), np.array([1.0, -2.0, 0.5])
-    space = KernelSpace(Space(Program("p").function("f", Linear()), (points,)))
+    space = KernelSpace(FunctionSpace(Program("p").function("f", Linear()), (points,)))
     assert space.size == 3
     assert space.from_points(a) == pytest.approx(points.T @ a)
     assert space.values(w) == pytest.approx(points @ w)

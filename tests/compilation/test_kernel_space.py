@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milopt import RBF, Linear
-from milopt.compilation.evaluation_form import Space
+from milopt.compilation.evaluation_form import FunctionSpace
 from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.declaration.kernels.gram import submatrix
 from milopt.declaration.programs.program import Program
@@ -17,7 +17,7 @@ GRAM = KERNEL(POINTS, POINTS)
 
 
 def space() -> KernelSpace:
-    return KernelSpace(Space(Program("toy").function("f", KERNEL), (POINTS,)))
+    return KernelSpace(FunctionSpace(Program("toy").function("f", KERNEL), (POINTS,)))
 
 
 def test_a_request_for_most_points_returns_the_gram_matrix_of_all_points() -> None:
@@ -50,7 +50,7 @@ def test_submatrices_can_have_repeated_and_unordered_rows_and_columns(monkeypatc
 
 def test_coefficients_of_points_without_coordinates_do_not_change_the_function() -> None:
     points = np.vstack([POINTS, POINTS[:2] + 1e-9])
-    here = KernelSpace(Space(Program("toy").function("f", KERNEL), (points,)))
+    here = KernelSpace(FunctionSpace(Program("toy").function("f", KERNEL), (points,)))
     whitening = Whitening(here)
     whitening.extend(np.arange(10))
     assert whitening.rank == 8
@@ -67,19 +67,19 @@ def test_coefficients_of_points_without_coordinates_do_not_change_the_function()
 def test_a_norm_below_the_rounding_of_kernel_values_is_not_zero(distance: float) -> None:
     for seed in range(20):
         x = np.random.default_rng(seed).normal(size=(1, 3))
-        near = KernelSpace(Space(Program("toy").function("f", KERNEL), (np.vstack([x, x + distance]),)))
+        near = KernelSpace(FunctionSpace(Program("toy").function("f", KERNEL), (np.vstack([x, x + distance]),)))
         true = np.sqrt(-2 * np.expm1(-0.5 * 3 * distance**2))
         assert true * (1 - 1e-6) <= near.norm(np.array([1.0, -1.0])) <= 1.1 * true + 1e-7
 
 
 def test_the_norm_of_a_linear_function_is_accurate_if_kernel_values_cancel() -> None:
     x = np.array([[1e6, 0.0], [1e6, 1e-4]])
-    here = KernelSpace(Space(Program("toy").function("f", Linear()), (x,)))
+    here = KernelSpace(FunctionSpace(Program("toy").function("f", Linear()), (x,)))
     assert here.norm(np.array([1.0, -1.0])) == pytest.approx(1e-4, rel=1e-6)
 
 
 def _linear_space(points: np.ndarray) -> KernelSpace:
-    return KernelSpace(Space(Program("linear").function("f", Linear()), (points,)))
+    return KernelSpace(FunctionSpace(Program("linear").function("f", Linear()), (points,)))
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])

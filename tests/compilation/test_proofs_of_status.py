@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milopt.compilation.elastic_relaxation import ElasticRelaxation
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.recession import RecessionProgram
 from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
@@ -83,7 +83,7 @@ def test_ray_must_decrease_the_objective_and_stay_in_the_cone() -> None:
 @pytest.mark.parametrize("curvature", [1e-12, 1.0, 1e12])
 def test_direction_with_curvature_of_any_size_is_not_a_ray(curvature: float) -> None:
     form = _form([], [], [-1.0, -1.0])
-    P = Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.array([curvature, 1.0])),))
+    P = Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)), np.array([curvature, 1.0])),))
     recession = RecessionProgram(replace(form, P=P))
     assert recession.form.m == 2
     for d in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]):
@@ -91,7 +91,9 @@ def test_direction_with_curvature_of_any_size_is_not_a_ray(curvature: float) -> 
 
 
 def test_columns_without_curvature_add_no_rows() -> None:
-    form = replace(_form([], [], [-1.0, -1.0]), P=Quadratic(2, (Piece(sp.csr_array(np.eye(2)[:1]), np.ones(1)),)))
+    form = replace(
+        _form([], [], [-1.0, -1.0]), P=Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)[:1]), np.ones(1)),))
+    )
     recession = RecessionProgram(form)
     assert recession.form.m == 1
     assert recession.verify_ray(np.array([0.0, 1.0])) is not None

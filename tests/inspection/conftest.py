@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
 
@@ -51,9 +51,9 @@ def random_form(
     P = Quadratic(n)
     if quadratic:
         A = rng.standard_normal((sizes[0], sizes[0]))
-        dense = Piece(sp.eye_array(sizes[0], n, format="csr"), A @ A.T + 0.1 * np.eye(sizes[0]))
+        dense = QuadraticPiece(sp.eye_array(sizes[0], n, format="csr"), A @ A.T + 0.1 * np.eye(sizes[0]))
         R = sp.csr_array(rng.standard_normal((2, n)) * (rng.random((2, n)) < 0.5))
-        P = Quadratic(n, (dense, Piece(R, rng.random(2))))
+        P = Quadratic(n, (dense, QuadraticPiece(R, rng.random(2))))
     return StandardForm(
         name="random program",
         P=P,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import EXPONENTIAL, SECOND_ORDER
 from milopt.errors import ConvexityError
@@ -159,7 +159,7 @@ def test_bounds_at_zero_are_cones_of_the_variables(draw: Draw) -> None:
 
 
 def test_a_nonconvex_quadratic_is_rejected() -> None:
-    P = Quadratic(2, (Piece(sp.eye_array(2, format="csr"), np.array([1.0, -1.0])),))
+    P = Quadratic(2, (QuadraticPiece(sp.eye_array(2, format="csr"), np.array([1.0, -1.0])),))
     form = StandardForm(
         "saddle",
         P,

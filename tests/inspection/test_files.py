@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import NONNEGATIVE, ZERO
 from milopt.errors import UnsupportedError
@@ -130,7 +130,7 @@ def test_hostile_names_become_legal_and_unique_and_highs_keeps_them(ending: str,
     n = len(HOSTILE)
     form = StandardForm(
         name="a name\nwith a line break",
-        P=Quadratic(n, (Piece(sp.eye_array(n, format="csr"), np.ones(n)),)),
+        P=Quadratic(n, (QuadraticPiece(sp.eye_array(n, format="csr"), np.ones(n)),)),
         q=np.ones(n),
         constant=0.0,
         F=sp.csr_array(np.eye(n)),

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, StandardForm
 from milopt.errors import ConvexityError, MiloptError, UnsupportedError
 from milopt.inspection.cvxpy_model import to_cvxpy
@@ -74,10 +74,10 @@ def quadratic_form(P: Quadratic) -> StandardForm:
 
 def test_pieces_whose_sum_is_convex_become_one_piece() -> None:
     eye = sp.eye_array(2, format="csr")
-    together = Quadratic(2, (Piece(eye, np.array([2.0, 2.0])), Piece(eye, -np.ones((2, 2)))))
+    together = Quadratic(2, (QuadraticPiece(eye, np.array([2.0, 2.0])), QuadraticPiece(eye, -np.ones((2, 2)))))
     assert to_cvxpy(quadratic_form(together)).problem.solve(solver="CLARABEL") == pytest.approx(-2.0, abs=1e-6)
     with pytest.raises(ConvexityError, match="negative curvature"):
-        to_cvxpy(quadratic_form(Quadratic(2, (Piece(eye, np.array([1.0, -1.0])),))))
+        to_cvxpy(quadratic_form(Quadratic(2, (QuadraticPiece(eye, np.array([1.0, -1.0])),))))
 
 
 def test_rows_without_coefficients_stay_in_both_models(draw: Draw) -> None:

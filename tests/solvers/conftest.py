@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import EXPONENTIAL, NONNEGATIVE, SECOND_ORDER, ZERO
 
@@ -26,7 +26,7 @@ def build_form(q, rows=(), P=None, lower=-np.inf, upper=np.inf, integer=False, c
         start += matrix.shape[0]
         matrices.append(matrix)
         offsets.append(np.asarray(offset, dtype=float).ravel())
-    pieces = () if P is None else (Piece(sp.csr_array(np.eye(n)), np.asarray(P, dtype=float)),)
+    pieces = () if P is None else (QuadraticPiece(sp.csr_array(np.eye(n)), np.asarray(P, dtype=float)),)
     return StandardForm(
         name="test",
         P=Quadratic(n, pieces),
@@ -145,7 +145,7 @@ def program(family: str) -> StandardForm:
     if family == "infeasible":
         return build_form(np.ones(2), [(NONNEGATIVE, [[1.0, 1.0], [-1.0, -1.0]], [-2.0, 1.0])], lower=0.0)
     if family == "infeasible quadratic":
-        return replace(program("infeasible"), P=Quadratic(2, (Piece(sp.csr_array(np.eye(2)), np.ones(2)),)))
+        return replace(program("infeasible"), P=Quadratic(2, (QuadraticPiece(sp.csr_array(np.eye(2)), np.ones(2)),)))
     if family == "unbounded":
         return build_form([-1.0, 0.5], [(NONNEGATIVE, [1.0, 1.0], [0.0])], lower=0.0)
     if family == "unbounded quadratic":

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.status import Termination
 from milopt.errors import ConvexityError
 from milopt.solvers.native.box_qp.box_qp import BoxAnswer, solve_box_qp
@@ -28,7 +28,7 @@ from milopt.solvers.native.box_qp.sweeps import (
 
 
 def dense_quadratic(P: np.ndarray) -> Quadratic:
-    return Quadratic(P.shape[0], (Piece(sp.csr_array(sp.eye_array(P.shape[0])), P),))
+    return Quadratic(P.shape[0], (QuadraticPiece(sp.csr_array(sp.eye_array(P.shape[0])), P),))
 
 
 def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
@@ -36,13 +36,13 @@ def odm_dual(Q: np.ndarray, c: float, mu: float) -> Quadratic:
     n = Q.shape[0]
     rows = sp.csr_array(sp.hstack([sp.eye_array(n), -sp.eye_array(n)]))
     diagonal = np.concatenate([np.full(n, c), np.full(n, c / mu)])
-    return Quadratic(2 * n, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(2 * n)), diagonal)))
+    return Quadratic(2 * n, (QuadraticPiece(rows, Q), QuadraticPiece(sp.csr_array(sp.eye_array(2 * n)), diagonal)))
 
 
 def add_squared_sums(P: Quadratic, sums: list[list[float]], weight: float = 0.7) -> Quadratic:
     """Return P plus the squares of some sums of its columns."""
     rows = sp.csr_array(np.array(sums))
-    return Quadratic(P.size, (*P.pieces, Piece(rows, np.full(rows.shape[0], weight))))
+    return Quadratic(P.size, (*P.pieces, QuadraticPiece(rows, np.full(rows.shape[0], weight))))
 
 
 def matrix_with_eigenvalues(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
@@ -145,7 +145,7 @@ def test_unbounded_descent_is_reported_as_unbounded() -> None:
 
 def test_a_small_diagonal_still_makes_the_problem_bounded() -> None:
     u = np.array([1e6, -1e6])
-    diagonal = Piece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
+    diagonal = QuadraticPiece(sp.csr_array(sp.eye_array(2)), np.full(2, 0.1))
     P = Quadratic(2, (*dense_quadratic(np.outer(u, u)).pieces, diagonal))
     answer = solve_box_qp(split_quadratic(P), np.full(2, -1.0), np.zeros(2), np.full(2, np.inf))
     np.testing.assert_allclose(answer.x, [10, 10], rtol=1e-3)
@@ -190,7 +190,7 @@ def test_residual_below_rounding_errors_is_optimal() -> None:
 
 
 def test_separable_columns_are_clipped() -> None:
-    P = Quadratic(3, (Piece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
+    P = Quadratic(3, (QuadraticPiece(sp.csr_array(sp.eye_array(3)), np.array([2.0, 0.0, 1.0])),))
     q, lower, upper = np.array([-8.0, 1.0, 5.0]), np.array([0.0, -3.0, 1.0]), np.array([1.0, 2.0, 1.0])
     answer = solve_box_qp(split_quadratic(P), q, lower, upper)
     assert answer.x is not None
@@ -259,7 +259,7 @@ def test_split_represents_the_matrix() -> None:
     factor = rng.normal(size=(4, 4))
     Q = factor @ factor.T
     disjoint, overlapping = [[1.0, 0.0, -2.0, 0.0], [0.0, 3.0, 0.0, 1.0]], [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
-    empty = Quadratic(4, (Piece(sp.csr_array((0, 4)), np.zeros((0, 0))),))
+    empty = Quadratic(4, (QuadraticPiece(sp.csr_array((0, 4)), np.zeros((0, 0))),))
     with_sums = (
         add_squared_sums(dense_quadratic(Q), disjoint),
         add_squared_sums(dense_quadratic(Q), overlapping),
@@ -340,7 +340,7 @@ def test_pivoting_from_a_start_returns_the_minimum_or_none(seed: int, n: int, di
 
 def test_squares_of_single_columns_become_the_diagonal() -> None:
     rows = sp.csr_array(np.array([[2.0, 0, 0], [0, 0, 0], [1.0, 1.0, 1.0], [0, 0, 3.0]]))
-    P = Quadratic(3, (Piece(rows, np.array([1.0, 5.0, 2.0, 1.0])),))
+    P = Quadratic(3, (QuadraticPiece(rows, np.array([1.0, 5.0, 2.0, 1.0])),))
     parts = split_quadratic(P)
     np.testing.assert_allclose(parts.diagonal, [4.0, 0.0, 9.0])
     for x in np.eye(3):

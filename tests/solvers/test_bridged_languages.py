@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from milopt.compilation.answer import Answer
 from milopt.compilation.features import Feature
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO
@@ -60,8 +60,8 @@ def program(kind: str) -> StandardForm:
     P = Quadratic(n)
     if kind != "LP":
         A = rng.standard_normal((3, 3))
-        dense = Piece(sp.eye_array(3, n, format="csr"), A @ A.T)
-        P = Quadratic(n, (dense, Piece(sp.csr_array(np.eye(n)[2:5]), np.array([0.5, 2.0, 0.0]))))
+        dense = QuadraticPiece(sp.eye_array(3, n, format="csr"), A @ A.T)
+        P = Quadratic(n, (dense, QuadraticPiece(sp.csr_array(np.eye(n)[2:5]), np.array([0.5, 2.0, 0.0]))))
     lower, upper = np.full(n, -1.0), np.full(n, 1.0)
     if kind == "SOCP":
         lower[3:], upper[2:] = -np.inf, np.inf

@@ -14,7 +14,7 @@ import pytest
 import scipy.optimize
 import scipy.sparse as sp
 
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import RowBlock
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, ZERO
@@ -325,7 +325,7 @@ def test_importing_an_adapter_does_not_import_its_solver():
 INTERRUPTED_SCRIPT = """
     import os, signal, threading
     import numpy as np, scipy.sparse as sp
-    from milopt.compilation.quadratic import Piece, Quadratic
+    from milopt.compilation.quadratic import QuadraticPiece, Quadratic
     from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
     from milopt.cones import NONNEGATIVE, ZERO
     from milopt.solvers.highs import model as highs_model
@@ -337,7 +337,7 @@ INTERRUPTED_SCRIPT = """
     n = {n}
     if {quadratic}:
         root = rng.normal(size=(n, n))
-        P, rows = Quadratic(n, (Piece(sp.eye_array(n, format="csr"), root @ root.T / n),)), np.ones((1, n))
+        P, rows = Quadratic(n, (QuadraticPiece(sp.eye_array(n, format="csr"), root @ root.T / n),)), np.ones((1, n))
     else:
         P, rows = Quadratic(n), -rng.integers(1000, 100000, size=(5, n)).astype(float)
     form = StandardForm(
@@ -382,8 +382,8 @@ def test_the_default_ctrl_c_handler_is_restored_after_a_warm_solve(program):
 def test_pieces_of_the_quadratic_are_summed(build_form, kkt_residuals):
     form = build_form([1.0, -1.0, 2.0], lower=-5.0, upper=5.0)
     pieces = (
-        Piece(sp.csr_array(np.array([[1.0, 1.0, 0.0]])), np.array([2.0])),
-        Piece(sp.csr_array(np.eye(3)[1:]), np.array([[2.0, 1.0], [1.0, 2.0]])),
+        QuadraticPiece(sp.csr_array(np.array([[1.0, 1.0, 0.0]])), np.array([2.0])),
+        QuadraticPiece(sp.csr_array(np.eye(3)[1:]), np.array([[2.0, 1.0], [1.0, 2.0]])),
     )
     form = replace(form, P=Quadratic(3, pieces))
     answer = solve(form)

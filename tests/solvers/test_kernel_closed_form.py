@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from milopt import RBF, Program, solve, sum_squares
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.status import Termination
 from milopt.solvers.native.closed_form.closed_form import ClosedForm
 from milopt.solvers.native.closed_form.kernel_closed_form import KernelClosedForm, recognise_kernel_pattern
@@ -29,7 +29,7 @@ def kernel_quadratic(rng, sizes, d_points, d_bags, t=1.0):
     J = sp.csr_array((np.ones(N), np.repeat(np.arange(m), sizes), np.arange(N + 1)), shape=(N, m))
     R = sp.csr_array(sp.hstack([sp.diags_array(np.full(N, t)), J], format="csr"))
     d = np.concatenate([np.broadcast_to(d_points, N), np.broadcast_to(d_bags, m)]).astype(float)
-    pieces = (Piece(R, K), Piece(sp.csr_array(sp.eye_array(N + m, format="csr")), d))
+    pieces = (QuadraticPiece(R, K), QuadraticPiece(sp.csr_array(sp.eye_array(N + m, format="csr")), d))
     return Quadratic(N + m, pieces), sp.csr_array(R.sum(axis=0)[None, :])
 
 
@@ -112,7 +112,7 @@ def test_other_patterns_are_not_recognised():
     P, F = kernel_quadratic(np.random.default_rng(0), [3, 2], -1.0, 1.0)
     alone = Quadratic(P.size, P.pieces[1:])
     assert recognise_kernel_pattern(alone, F) is None
-    flat = Quadratic(P.size, (P.pieces[0], Piece(P.pieces[1].rows, np.zeros(P.size))))
+    flat = Quadratic(P.size, (P.pieces[0], QuadraticPiece(P.pieces[1].rows, np.zeros(P.size))))
     assert recognise_kernel_pattern(flat, F) is None
     many = sp.csr_array(np.ones((9, P.size)))
     assert recognise_kernel_pattern(P, many) is None
@@ -123,7 +123,7 @@ def test_a_singular_system_is_reported_as_unbounded():
     P, _ = kernel_quadratic(rng, [2, 2], 1.0, 1.0)
     R, K = P.pieces[0].rows.toarray(), P.pieces[0].weight
     largest = np.linalg.eigvalsh(R.T @ K @ R)[-1]
-    singular = Quadratic(P.size, (P.pieces[0], Piece(P.pieces[1].rows, np.full(P.size, -largest))))
+    singular = Quadratic(P.size, (P.pieces[0], QuadraticPiece(P.pieces[1].rows, np.full(P.size, -largest))))
     pattern = recognise_kernel_pattern(singular, sp.csr_array((0, P.size)))
     answer = KernelClosedForm(pattern).solve(rng.standard_normal(P.size), np.zeros(0))
     assert answer.termination is Termination.UNBOUNDED

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from milopt.compilation.answer import Answer
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import ZERO
@@ -25,7 +25,7 @@ def svm_dual(seed: int, C: float = 1.0, k: float = 1.0, sigma: float = 1.0, n: i
     X = rng.standard_normal((n, 3))
     y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    P = Quadratic(n, (Piece(sp.csr_array(sp.diags_array(y)), k * K),))
+    P = Quadratic(n, (QuadraticPiece(sp.csr_array(sp.diags_array(y)), k * K),))
     upper = C * rng.uniform(0.5, 2.0, n)
     row = sp.csr_array(sigma * y[None])
     columns, rows = (ColumnBlock("a", 0, n),), (RowBlock("bias", ZERO, 0, 1),)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 from milopt.compilation.answer import Answer
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE, SECOND_ORDER, ZERO, Cone
@@ -36,7 +36,7 @@ def build_form(
     n = q.size
     rows = np.zeros((0, n)) if F is None else F
     if isinstance(P, np.ndarray):
-        P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), P),))
+        P = Quadratic(n, (QuadraticPiece(sp.csr_array(sp.eye_array(n)), P),))
     return StandardForm(
         name="toy",
         P=P,
@@ -174,7 +174,7 @@ def test_odm_on_the_bag_means_of_the_golden_fixture_has_the_known_values() -> No
     c = 6 * 0.5**2 / (2 * 16)
     rows = sp.csr_array(sp.hstack([sp.eye_array(6), -sp.eye_array(6)]))
     diagonal = np.concatenate([np.full(6, c), np.full(6, 2 * c)])
-    P = Quadratic(12, (Piece(rows, Q), Piece(sp.csr_array(sp.eye_array(12)), diagonal)))
+    P = Quadratic(12, (QuadraticPiece(rows, Q), QuadraticPiece(sp.csr_array(sp.eye_array(12)), diagonal)))
     program = build_form(P, np.concatenate([np.full(6, -0.5), np.full(6, 1.5)]), lower=0.0)
     answer = solve(program)
     assert answer.termination is Termination.OPTIMAL
@@ -263,12 +263,12 @@ def test_numba_is_not_imported_before_it_is_used() -> None:
 import sys
 import numpy as np
 import scipy.sparse as sp
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import QuadraticPiece, Quadratic
 from milopt.solvers.native.box_qp.box_qp import solve_box_qp
 from milopt.solvers.native.box_qp.split import split_quadratic
 import milopt.solvers.native.solver
 
-P = Quadratic(2, (Piece(sp.csr_array(sp.eye_array(2)), np.array([[2.0, 1.0], [1.0, 2.0]])),))
+P = Quadratic(2, (QuadraticPiece(sp.csr_array(sp.eye_array(2)), np.array([[2.0, 1.0], [1.0, 2.0]])),))
 solve_box_qp(split_quadratic(P), -np.ones(2), np.zeros(2), np.ones(2))
 assert "numba" not in sys.modules
 """

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import milopt
 from milopt import Program, sum_squares
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.status import Termination
 from milopt.cones import NONNEGATIVE
 from milopt.errors import MissingSolverError, ParameterError
@@ -68,7 +68,7 @@ def test_unique_multipliers_agree_with_highs_in_sign_and_size(family, program):
 def test_interface_is_chosen_by_density(build_form):
     n = 20
     linear = build_form(np.ones(n), lower=0.0)
-    diagonal = replace(linear, P=Quadratic(n, (Piece(sp.csr_array(np.eye(n)), np.ones(n)),)))
+    diagonal = replace(linear, P=Quadratic(n, (QuadraticPiece(sp.csr_array(np.eye(n)), np.ones(n)),)))
     assert not piqp_engine._is_dense(linear)
     assert not piqp_engine._is_dense(diagonal)
     assert piqp_engine._is_dense(build_form(np.ones(n), P=np.ones((n, n)) + np.eye(n)))

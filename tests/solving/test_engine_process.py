@@ -19,7 +19,7 @@ from milopt import Options, Program
 from milopt.compilation.answer import Answer
 from milopt.compilation.features import Feature
 from milopt.compilation.inertia import Inertia
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.compilation.status import Termination
 from milopt.cones import SECOND_ORDER, ZERO
@@ -53,7 +53,7 @@ def _form(n: int = 3) -> StandardForm:
     rows = np.vstack([np.eye(n)[0] - np.eye(n)[1], np.zeros(n), np.eye(n)])
     return StandardForm(
         "wire",
-        Quadratic(n, (Piece(identity, np.ones(n)), Piece(pair, np.ones((2, 2))))),
+        Quadratic(n, (QuadraticPiece(identity, np.ones(n)), QuadraticPiece(pair, np.ones((2, 2))))),
         -np.ones(n),
         0.25,
         sp.csr_array(rows),
@@ -168,7 +168,7 @@ def test_a_process_that_crashes_is_reported_as_an_error(monkeypatch: pytest.Monk
 
 def test_large_programs_are_heavy() -> None:
     n = 800
-    dense = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), np.eye(n)),))
+    dense = Quadratic(n, (QuadraticPiece(sp.csr_array(sp.eye_array(n)), np.eye(n)),))
     assert has_slow_iterations(StandardForm(**{**vars(_form(n)), "P": dense}))
     assert not has_slow_iterations(_form(n))
 
@@ -176,7 +176,7 @@ def test_large_programs_are_heavy() -> None:
 def _quadratic(n: int, bounds: tuple[float, float], y: np.ndarray | None = None) -> StandardForm:
     """Return min 1/2 x'Px - 1'x  over a box, with a dense P; with y, also s.t. y'x = 0, as in the dual of an SVM."""
     factors = np.random.default_rng(0).normal(size=(n, 3))
-    P = Quadratic(n, (Piece(sp.csr_array(sp.eye_array(n)), factors @ factors.T + np.eye(n)),))
+    P = Quadratic(n, (QuadraticPiece(sp.csr_array(sp.eye_array(n)), factors @ factors.T + np.eye(n)),))
     F = sp.csr_array(np.zeros((0, n)) if y is None else y[None])
     rows = () if y is None else (RowBlock("bias", ZERO, 0, 1),)
     lower, upper = (np.full(n, bound) for bound in bounds)

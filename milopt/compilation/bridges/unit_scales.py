@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from milopt.arrays import Vector
 from milopt.compilation.answer import Answer
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import StandardForm
 
 SCALING_PASSES = 4
@@ -61,7 +61,7 @@ def choose_scales(form: StandardForm) -> UnitScales:
 def apply(form: StandardForm, scales: UnitScales) -> StandardForm:
     """Return the program over u; its objective is that of `form` without the constant, divided by s."""
     d, s = scales.columns, scales.objective
-    pieces = tuple(Piece(_scale_columns(piece.rows, d), piece.weight / s) for piece in form.P.pieces)
+    pieces = tuple(QuadraticPiece(_scale_columns(piece.rows, d), piece.weight / s) for piece in form.P.pieces)
     return replace(
         form,
         P=Quadratic(form.P.size, pieces),

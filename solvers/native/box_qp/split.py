@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from milopt.arrays import Index, Matrix, Vector
-from milopt.compilation.quadratic import Piece, Quadratic
+from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.declaration.kernels.gram import submatrix
 from milopt.declaration.programs.sparse import take_rows
 from milopt.errors import ConvexityError
@@ -126,8 +126,8 @@ def split_quadratic(P: Quadratic) -> QuadraticSplit:
     in common. If P consists of d only, W is empty. In all other cases, P - diag(d) becomes one dense matrix W.
     """
     diagonal = np.zeros(P.size)
-    dense: list[Piece] = []
-    sum_pieces: list[Piece] = []
+    dense: list[QuadraticPiece] = []
+    sum_pieces: list[QuadraticPiece] = []
     for piece in P.pieces:
         if piece.weight.ndim == 2:
             dense += [piece] if piece.weight.size else []
@@ -138,7 +138,7 @@ def split_quadratic(P: Quadratic) -> QuadraticSplit:
         diagonal += np.bincount(piece.rows.indices[alone], weights=weights, minlength=P.size)
         if not alone.all():
             rows = np.flatnonzero(counts > 1)
-            sum_pieces.append(Piece(take_rows(piece.rows, rows), piece.weight[rows]))
+            sum_pieces.append(QuadraticPiece(take_rows(piece.rows, rows), piece.weight[rows]))
     identity, none = np.arange(P.size), zero_sums(P.size)
     if np.any(diagonal < 0.0):
         return QuadraticSplit(np.zeros(P.size), np.ascontiguousarray(P.dense), identity, np.ones(P.size), none)

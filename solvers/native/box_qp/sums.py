@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Vector
-from milopt.compilation.quadratic import Piece
+from milopt.compilation.quadratic import QuadraticPiece
 from milopt.declaration.programs.sparse import scale_rows, stack_rows
 
 
@@ -51,7 +51,7 @@ def zero_sums(size: int) -> SquaredSums:
     return SquaredSums(np.arange(size), np.zeros(size))
 
 
-def combine_sums(size: int, pieces: Sequence[Piece]) -> SquaredSums | None:
+def combine_sums(size: int, pieces: Sequence[QuadraticPiece]) -> SquaredSums | None:
     """Combine pieces 1/2 x'R'WR x with a diagonal W into squared sums over `size` columns.
 
     Return None if a weight is negative or a column occurs in several rows.

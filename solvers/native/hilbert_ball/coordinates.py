@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from milopt.arrays import Index, Mask, Matrix, Vector
-from milopt.compilation.evaluation_form import Space
+from milopt.compilation.evaluation_form import FunctionSpace
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bags import Bags
@@ -75,7 +75,7 @@ class DictionaryCoordinates(InstanceCoordinates):
     def __init__(self, function: Function, bags: Bags) -> None:
         kernel, atoms, points = function.kernel, function.dictionary, bags.instances
         assert atoms is not None
-        space = KernelSpace(Space(function, (atoms,)))
+        space = KernelSpace(FunctionSpace(function, (atoms,)))
         gram = np.asarray(kernel(atoms, atoms))
         values, vectors = np.linalg.eigh(gram)
         if values[0] < -PSD_TOLERANCE * abs(values[-1]) and not space.is_known_semidefinite:
@@ -113,7 +113,7 @@ class GrowingCoordinates(InstanceCoordinates):
 
     def __init__(self, function: Function, bags: Bags) -> None:
         points = bags.instances
-        self._space = KernelSpace(Space(function, (points,)))
+        self._space = KernelSpace(FunctionSpace(function, (points,)))
         self._kernel, self._points = function.kernel, points
         count = points.shape[0]
         self._diagonal = np.array(self._kernel.diagonal(points), dtype=float)

@@ -107,9 +107,9 @@ def solve_margin_program(
     """
     accepted = tolerance if accepted is None else max(accepted, tolerance)
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-    held = HeldRows.of(program, _first_rows(program, start))
-    at = _first_iterate(program, held, start)
-    first_sigma = _first_sigma(program, held)
+    held = HeldRows.of(program, _initially_held_rows(program, start))
+    at = _initial_iterate(program, held, start)
+    first_sigma = _initial_sigma(program, held)
     if start is not None:
         first_sigma = max(first_sigma, min(WARM_SHARE * start.sigma, MAX_WARM_RATIO * first_sigma))
     sigma, inner = first_sigma, FIRST_INNER_TOLERANCE if held.count < program.group.size else tolerance
@@ -157,13 +157,13 @@ def solve_margin_program(
     return best
 
 
-def _first_sigma(program: MarginProgram, held: HeldRows) -> float:
+def _initial_sigma(program: MarginProgram, held: HeldRows) -> float:
     """Return the first sigma: half of the typical weight of a loss, or less if the rows are long."""
     weight = float(np.median(np.where(program.cap > 0, program.cap, program.curvature)))
     return min(0.5 * weight, 10.0 / held.spread)
 
 
-def _first_rows(program: MarginProgram, start: MarginAnswer | None) -> Index:
+def _initially_held_rows(program: MarginProgram, start: MarginAnswer | None) -> Index:
     """Return the rows to hold at first."""
     if program.group.size <= MAX_EAGER_ROWS or program.group.size == program.cap.size:
         return np.arange(program.group.size)
@@ -179,7 +179,7 @@ def _first_rows(program: MarginProgram, start: MarginAnswer | None) -> Index:
     return np.flatnonzero(chosen)
 
 
-def _first_iterate(program: MarginProgram, held: HeldRows, start: MarginAnswer | None) -> Iterate:
+def _initial_iterate(program: MarginProgram, held: HeldRows, start: MarginAnswer | None) -> Iterate:
     """Return the first iterate: that of the start, or 0."""
     if start is None:
         return Iterate(np.zeros(held.count), np.zeros(program.rows.shape[1]), 0.0)
