@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import State, next_below, next_unit
+from milopt.bag_kernels.compiled_stream import State, next_integer_below, next_unit_float
 from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_volumes
 from milopt.bag_kernels.estimators import DRAWS_PER_TEST, Codes
 from milopt.jit import njit_inner, njit_threaded
 
 
 @njit_inner
-def first_exceeding(sums: Floats, target: float) -> int:
+def first_index_exceeding(sums: Floats, target: float) -> int:
     """Return the first index whose running sum `sums[i]` exceeds `target`, or the last index if none does."""
     low, high = 0, sums.size - 1
     while low < high:
@@ -88,8 +88,8 @@ def draw_coverage(
         k = order[r]
         a, b = P[k, i], Q[k, j]
         high = max(a, b)
-        low = next_below(state, min(a, b) + 1)
-        high += next_below(state, s[k] - high + 1)
+        low = next_integer_below(state, min(a, b) + 1)
+        high += next_integer_below(state, s[k] - high + 1)
         n = filter_interval(P[k], low, high, left, n, r == 0)
         if not alone:
             m = filter_interval(Q[k], low, high, right, m, r == 0)
@@ -126,7 +126,7 @@ def estimate_pair(
     state[0] = seed
     total, squares, draws = 0.0, 0.0, 0
     while stop[0] == 0:
-        place = first_exceeding(sums, next_unit(state) * sums[-1])
+        place = first_index_exceeding(sums, next_unit_float(state) * sums[-1])
         i, j = (place, place) if alone else (place // m, place % m)
         value = draw_coverage(P, Q, s, order, i, j, alone, left, right, state)
         total += value

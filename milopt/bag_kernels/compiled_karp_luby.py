@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_coverage import first_exceeding
-from milopt.bag_kernels.compiled_stream import State, next_below, next_unit
+from milopt.bag_kernels.compiled_coverage import first_index_exceeding
+from milopt.bag_kernels.compiled_stream import State, next_integer_below, next_unit_float
 from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_universe_volumes
 from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner, njit_threaded
@@ -23,8 +23,8 @@ def draw_box(p: Codes, q: Codes, s: Codes, low: Codes, high: Codes, state: State
     """Draw a random box that contains p and q, and write its corners to `low` and `high`."""
     for k in range(s.size):
         a, b = min(p[k], q[k]), max(p[k], q[k])
-        low[k] = next_below(state, a + 1)
-        high[k] = b + next_below(state, s[k] - b + 1)
+        low[k] = next_integer_below(state, a + 1)
+        high[k] = b + next_integer_below(state, s[k] - b + 1)
 
 
 @njit_inner
@@ -80,7 +80,7 @@ def estimate_pairs_by_karp_luby(
         for _ in range(draws[r]):
             if stop[0] > 0:
                 return
-            place = first_exceeding(sums, next_unit(state) * sums[-1])
+            place = first_index_exceeding(sums, next_unit_float(state) * sums[-1])
             a, b = place // Q.shape[0], place % Q.shape[0]
             draw_box(P[a], Q[b], s, low, high, state)
             hits += is_first_in_box(P, a, low, high) and is_first_in_box(Q, b, low, high)
@@ -116,11 +116,11 @@ def estimate_pairs_by_self_adjusting(
         while steps < draws[r]:
             if stop[0] > 0:
                 return
-            place = first_exceeding(sums, next_unit(state) * sums[-1])
+            place = first_index_exceeding(sums, next_unit_float(state) * sums[-1])
             draw_box(P[place // m], Q[place % m], s, low, high, state)
             while steps < draws[r]:
                 steps += 1
-                a, b = next_below(state, n), next_below(state, m)
+                a, b = next_integer_below(state, n), next_integer_below(state, m)
                 if box_contains(low, high, P[a]) and box_contains(low, high, Q[b]):
                     trials += 1
                     break

@@ -28,7 +28,7 @@ def next_word(state: State) -> np.uint64:
 
 
 @njit_inner
-def next_below(state: State, count: int) -> int:
+def next_integer_below(state: State, count: int) -> int:
     """Return a random integer from 0 to count - 1. All values are exactly equally likely."""
     span = np.uint64(count)
     while True:
@@ -40,6 +40,6 @@ def next_below(state: State, count: int) -> int:
 
 
 @njit_inner
-def next_unit(state: State) -> float:
+def next_unit_float(state: State) -> float:
     """Return a random number in [0, 1)."""
     return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_INTERVAL_STEP

@@ -126,14 +126,14 @@ class PointPairBoxUniverse:
 
     def draw_pair(self) -> tuple[int, int]:
         """Draw a pair (p, q) with probability |B(p, q)| / |U|, and return the indices of p and of q."""
-        index = int(np.searchsorted(self._sums, self.stream.next_unit() * self._sums[-1], side="right"))
+        index = int(np.searchsorted(self._sums, self.stream.next_unit_float() * self._sums[-1], side="right"))
         place = min(index, len(self._sums) - 1)
         return (place, place) if self.Q is self.P else divmod(place, len(self.Q))
 
     def draw_interval(self, i: int, j: int, k: int) -> tuple[int, int]:
         """Draw the interval (low, high) of coordinate k of a random box that contains p_i and q_j."""
         low, high = sorted((int(self.P[i, k]), int(self.Q[j, k])))
-        return self.stream.next_below(low + 1), high + self.stream.next_below(int(self.s[k]) - high + 1)
+        return self.stream.next_integer_below(low + 1), high + self.stream.next_integer_below(int(self.s[k]) - high + 1)
 
     def draw_box(self, i: int, j: int) -> tuple[Codes, Codes]:
         """Draw a random box that contains p_i and q_j, and return its corners (low, high)."""
@@ -204,7 +204,7 @@ def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon:
         low, high = universe.draw_box(*universe.draw_pair())
         while steps < budget:
             steps += 1
-            i, j = stream.next_below(len(P)), stream.next_below(len(Q))
+            i, j = stream.next_integer_below(len(P)), stream.next_integer_below(len(Q))
             if is_in_box(P[i : i + 1], low, high).all() and is_in_box(Q[j : j + 1], low, high).all():
                 trials += 1
                 break

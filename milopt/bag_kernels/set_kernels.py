@@ -110,7 +110,7 @@ class SetKernel(BagKernel):
         sums = rows.combine(_sum_matrix(bags))
         if self.normalise == "sum":
             return sums
-        divisors = self._divisors(bags) if self.normalise == "mean" else _nonzero_roots(squared_norms(sums))
+        divisors = self._divisors(bags) if self.normalise == "mean" else _square_roots_or_one(squared_norms(sums))
         scale = 1.0 / divisors
         return scale_rows(sums, scale) if isinstance(sums, sp.csr_array) else sums * scale[:, None]
 
@@ -137,7 +137,7 @@ class SetKernel(BagKernel):
         if self.normalise == "mean":
             return bags.sizes.astype(np.float64)
         squared = np.array([(self.kernel(bag, bag) ** self.power).sum() for bag in bags])
-        return _nonzero_roots(squared)
+        return _square_roots_or_one(squared)
 
 
 def _sum_matrix(bags: Bags) -> sp.csr_array:
@@ -146,7 +146,7 @@ def _sum_matrix(bags: Bags) -> sp.csr_array:
     return from_parts(np.ones(count), np.arange(count), bags.offsets, (len(bags), count))
 
 
-def _nonzero_roots(squared: Floats) -> Floats:
+def _square_roots_or_one(squared: Floats) -> Floats:
     """Return the square roots; 1 for numbers that are not positive."""
     return np.sqrt(np.where(squared > 0, squared, 1.0))
 

@@ -28,7 +28,7 @@ class RandomStream:
         self._state = (self._state + GAMMA) % _WORD_RANGE
         return hash_word(self._state)
 
-    def next_below(self, count: int) -> int:
+    def next_integer_below(self, count: int) -> int:
         """Return a random integer from 0 to count - 1. All values are exactly equally likely.
 
         A product whose lower 32 bits are below 2^32 mod count is rejected and drawn again: without this, some values
@@ -39,7 +39,7 @@ class RandomStream:
             if scaled % _HALF_WORD_RANGE >= (_HALF_WORD_RANGE - count) % count:
                 return scaled >> 32
 
-    def next_unit(self) -> float:
+    def next_unit_float(self) -> float:
         """Return a random number in [0, 1)."""
         return (self.next_word() >> 11) * 2.0**-53
 

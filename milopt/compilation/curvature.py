@@ -57,7 +57,7 @@ def judge_convexity(form: EvaluationForm, primal: StandardForm) -> ConvexityVerd
 
     `primal` is the primal form of `form`; it is used only if some term is not convex. Rounding errors are measured,
     column by column, relative to the terms that add up to P, because P may be much smaller than its terms. Therefore
-    the columns are divided by the square roots of `Quadratic.diagonal_sizes` before eigenvalues are computed.
+    the columns are divided by the square roots of `Quadratic.absolute_diagonal_sums` before eigenvalues are computed.
     """
     terms = nonconvex_terms(form)
     if not terms:
@@ -67,7 +67,7 @@ def judge_convexity(form: EvaluationForm, primal: StandardForm) -> ConvexityVerd
         return ConvexityVerdict(False, steepest, terms)
     free = np.flatnonzero(primal.lower < primal.upper)
     P, equalities = primal.P.submatrix(free), primal.F[primal.rows_in(ZERO)][:, free].toarray()
-    sizes = primal.P.diagonal_sizes[free]
+    sizes = primal.P.absolute_diagonal_sums[free]
     unit = 1.0 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
     scaled = _restrict_to_subspace(unit[:, None] * P * unit, equalities * unit)
     if smallest_eigenvalue(scaled) >= -ROUNDING_PER_COLUMN * primal.n:

@@ -128,7 +128,7 @@ class Quadratic:
         return sum((piece.diagonal() for piece in self.pieces), start=np.zeros(self.size))
 
     @cached_property
-    def diagonal_sizes(self) -> Vector:
+    def absolute_diagonal_sums(self) -> Vector:
         """Sums of the absolute values that the pieces add to the diagonal of P, where they may cancel."""
         parts = (
             QuadraticPiece(piece.rows, np.abs(piece.weight)) if piece.weight.ndim == 1 else piece

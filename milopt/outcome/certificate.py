@@ -252,7 +252,7 @@ def certify(
     gradient = _ObjectiveGradient(form, spaces, point, evaluation, norms, sizes)
     z = np.zeros(form.rows.count) if point.z is None or gradient.is_zero else point.z
     proof = gradient.evaluate_multipliers(np.where(form.is_inequality, np.maximum(z, 0.0), z))
-    row_cost = float(_cone_maxima_at_first_rows(form, np.abs(proof.z)) @ violations)
+    row_cost = float(_move_cone_maxima_to_first_rows(form, np.abs(proof.z)) @ violations)
     bound_cost = float(proof.reduced_cost_sizes @ form.bounds.distance(point.x))
     error = max(abs(objective - proof.bound) + proof.effect, row_cost + bound_cost)
     return Certificate(primal, proof.dual, error / (1.0 + abs(objective)), violation, proof.bound, error)
@@ -439,7 +439,7 @@ def _violations(
     return violations, scale
 
 
-def _cone_maxima_at_first_rows(form: EvaluationForm, values: Vector) -> Vector:
+def _move_cone_maxima_to_first_rows(form: EvaluationForm, values: Vector) -> Vector:
     """Return values by row, with the first value of each non-polyhedral cone replaced by the largest of the cone."""
     largest = values.copy()
     for start, block in form.conic_blocks:

@@ -49,7 +49,8 @@ class MinorantRelaxations:
         """Return minorants of the norms of functions that fit the multipliers; `flat` has those with slopes 0.
 
         `other_minorants` has a minorant of every other atom. If there are several norms, all start with their tangents.
-        Then one norm after the other, the cheapest first, gets the better of two minorants (see `_better_minorant`).
+        Then one norm after the other, the cheapest first, gets the better of two minorants (see
+        `_choose_cheaper_minorant`).
         """
         norm_minorants = flat
         if len(flat) > 1:
@@ -57,7 +58,7 @@ class MinorantRelaxations:
         pending = list(flat)
         while pending:
             offers = {
-                atom: self._better_minorant(atom, other_minorants | norm_minorants | {atom: flat[atom]})
+                atom: self._choose_cheaper_minorant(atom, other_minorants | norm_minorants | {atom: flat[atom]})
                 for atom in pending
             }
             best = min(pending, key=lambda atom: offers[atom][1])
@@ -65,7 +66,7 @@ class MinorantRelaxations:
             pending = [atom for atom in pending if atom is not best]
         return norm_minorants
 
-    def _better_minorant(self, atom: Atom, minorants: Minorants) -> tuple[Minorant, float]:
+    def _choose_cheaper_minorant(self, atom: Atom, minorants: Minorants) -> tuple[Minorant, float]:
         """Return (minorant, cost) of the cheaper of two minorants of a norm.
 
         The first candidate has the slopes that cancel as much as a minorant can of the gradient with respect to the

@@ -86,7 +86,7 @@ def descend(
         for _ in range(max_steps):
             outcome = session.solve(clock)
             totals.add(outcome)
-            if chosen is not None and not chosen.is_plain and not clock.is_over():
+            if chosen is not None and not chosen.is_chosen_by_values_alone and not clock.is_over():
                 limit = np.inf if chosen.vanished else sign * history[-1].objective
                 if _is_worse(session, outcome, limit, relative_decrease):
                     old = chosen.plain

@@ -53,7 +53,7 @@ class WitnessSelection:
         return cls(plain, plain, vanished=False)
 
     @property
-    def is_plain(self) -> bool:
+    def is_chosen_by_values_alone(self) -> bool:
         """Whether the witnesses are those chosen by the values alone."""
         return all(np.array_equal(self.witnesses[atom], self.plain[atom]) for atom in self.plain)
 

@@ -181,7 +181,7 @@ def _check_bounds_over_boxes(atom: Atom, samples: AtomSamples, inside: list[Vect
             if np.array_equal(atom.nearest(further, at), further):
                 sentence, end = "value falls in the direction {} of monotone, towards {}", atom.value(further, at)
                 require_at_most(
-                    atom, value, end, value, ROUNDING_TOLERANCE, e, sentence, _as_floats(direction), further
+                    atom, value, end, value, ROUNDING_TOLERANCE, e, sentence, _directions_as_floats(direction), further
                 )
 
 
@@ -198,8 +198,8 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
             "conjugate (slopes)": (atom.conjugate(g, whole)[0][read], atom.conjugate(g[read], at)[0]),
             "conjugate (constants)": (atom.conjugate(g, whole)[1][entries], atom.conjugate(g[read], at)[1]),
             "monotone": (
-                _as_floats(atom.monotone(e, high, whole)[read]),
-                _as_floats(atom.monotone(e[read], high[read], at)),
+                _directions_as_floats(atom.monotone(e, high, whole)[read]),
+                _directions_as_floats(atom.monotone(e[read], high[read], at)),
             ),
             "least": (
                 _replace_infinities(atom.least(e, high, whole)[entries]),
@@ -246,6 +246,6 @@ def _replace_infinities(values: Vector) -> Vector:
     return np.nan_to_num(values, posinf=1e300, neginf=-1e300)
 
 
-def _as_floats(directions: Directions) -> Vector:
+def _directions_as_floats(directions: Directions) -> Vector:
     """Return directions of monotonicity (-1, 0, 1) as floats."""
     return directions.astype(np.float64)

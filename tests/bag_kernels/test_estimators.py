@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from milopt.bag_kernels import estimators, exact
-from milopt.bag_kernels.compiled_stream import next_below, next_unit, next_word
+from milopt.bag_kernels.compiled_stream import next_integer_below, next_unit_float, next_word
 from milopt.bag_kernels.stream import RandomStream, pair_seed, pair_seeds
 from tests.bag_kernels.cases import count_pair, grids
 
@@ -59,7 +59,7 @@ def test_vectorised_seeds_equal_single_seeds(seed, words, other):
 
 @numba.njit
 def several(state, count):
-    return next_word(state), next_below(state, count), next_unit(state)
+    return next_word(state), next_integer_below(state, count), next_unit_float(state)
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 2**31))
@@ -67,12 +67,16 @@ def several(state, count):
 def test_the_compiled_stream_equals_pure_python(seed, count):
     state, stream = np.array([seed], dtype=np.uint64), RandomStream(seed)
     bits, number, share = several(state, count)
-    assert (int(bits), number, share) == (stream.next_word(), stream.next_below(count), stream.next_unit())
+    assert (int(bits), number, share) == (
+        stream.next_word(),
+        stream.next_integer_below(count),
+        stream.next_unit_float(),
+    )
 
 
 def test_draws_below_a_number_are_uniform():
     stream = RandomStream(7)
-    counts = np.bincount([stream.next_below(7) for _ in range(14_000)], minlength=7)
+    counts = np.bincount([stream.next_integer_below(7) for _ in range(14_000)], minlength=7)
     assert ((counts - 2000) ** 2 / 2000).sum() < 22.5  # the .999 quantile with 6 degrees of freedom
 
 

@@ -36,7 +36,7 @@ class LogSumExp(Atom):
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return T log sum_j exp(e_j / T) for each run, without overflow."""
-        top = _replace_infinite(runs.max(e))
+        top = _replace_infinite_maxima(runs.max(e))
         with np.errstate(divide="ignore"):
             return top + self.temperature * np.log(runs.sum(np.exp((e - top[runs.run_of_entry]) / self.temperature)))
 
@@ -50,7 +50,7 @@ class LogSumExp(Atom):
 
     def slopes(self, e: Vector, runs: Segments) -> Vector:
         """Return the softmax exp(e_j / T) / sum_k exp(e_k / T) of each run."""
-        weights = np.exp((e - _replace_infinite(runs.max(e))[runs.run_of_entry]) / self.temperature)
+        weights = np.exp((e - _replace_infinite_maxima(runs.max(e))[runs.run_of_entry]) / self.temperature)
         return np.asarray(weights / runs.sum(weights)[runs.run_of_entry])
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
@@ -195,6 +195,6 @@ def bag_log_sum_exp(expression: Expression, bags: Bags | None = None, T: float =
     return BagLogSumExp(expression, over, check_positive_number(T, "T", "bag_log_sum_exp"))
 
 
-def _replace_infinite(top: Vector) -> Vector:
+def _replace_infinite_maxima(top: Vector) -> Vector:
     """Return the maxima `top` of runs with infinite values replaced by 0, so that subtracting them gives no NaN."""
     return np.where(np.isfinite(top), top, 0.0)

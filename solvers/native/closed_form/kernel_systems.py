@@ -141,7 +141,7 @@ class DiagonallyDominantSystem:
         K_u = self._conjugate_gradients(right, pattern.K @ right)
         return np.asarray((h - pattern.R.T @ K_u) / pattern.d)
 
-    def _solve_other_columns(self, right: Vector) -> Vector:
+    def _solve_preconditioner_system(self, right: Vector) -> Vector:
         """Solve  (R_r'K R_r + D_r) x = right,  the preconditioner's system. LAPACK does not support size 0."""
         return dpotrs(self._factor, right, lower=1)[0].ravel() if right.size else right
 
@@ -155,7 +155,7 @@ class DiagonallyDominantSystem:
         p = p_K = u_K
         last_product, first = 1.0, 0.0
         for step in range(MAX_CG_STEPS):
-            others_part = self._solve_other_columns(self._other.T @ residual_K)
+            others_part = self._solve_preconditioner_system(self._other.T @ residual_K)
             z, z_K = residual - self._other @ others_part, residual_K - self._sums @ others_part
             product = float(residual @ z_K)
             first = max(first, product)
