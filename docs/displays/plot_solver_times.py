@@ -1,21 +1,16 @@
 """
-Times and performance profiles of solvers
-=========================================
+Times of solvers
+================
 
-The times of all solvers of a comparison, and below them how often each solver is within a factor of the fastest one.
+The time of each solver for each formulation, from a comparison. Solvers that do not support a formulation have no
+marker.
 """
 
 import milopt
 from milopt.data import toy_bags
-from milopt.display import PerformanceProfileDisplay, SolverTimesDisplay
+from milopt.display import SolverTimesDisplay
 
-data = toy_bags("clusters", bags=30)
-comparison = milopt.compare(
-    data, ["set-kernel-svm", "miles", "ls-svm"], ["highs", "clarabel", "native"], folds=2, n_jobs=1
-)
-times = SolverTimesDisplay.from_comparison(comparison)
-
-# %%
-# A solver that does not support a program has not solved it, so its profile ends below 1.
-
-profile = PerformanceProfileDisplay.from_comparisons([comparison])
+data = toy_bags("clusters", bags=40)
+solvers = ["highs", "clarabel", "cvxpy:SCS"]
+comparison = milopt.compare(data, ["miles", "set-kernel-svm", "safe"], solvers, folds=2, n_jobs=1)
+SolverTimesDisplay.from_comparison(comparison)
