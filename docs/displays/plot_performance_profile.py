@@ -2,8 +2,8 @@
 Performance profiles
 ====================
 
-For each solver, the share of problems that it solves within a factor of the fastest one. A problem here is a program
-of :class:`~milopt.models.MILES` for one of six data sets.
+For each solver, the share of problems that it solves within a factor of the fastest one. A problem here is a
+program of :class:`~milopt.models.MILES` for one of six data sets.
 """
 
 import milopt
