@@ -2,18 +2,17 @@
 
     .. milopt-program:: mi-svm
 
-The model declares its program on six small bags, and `to_latex` of the program is shown. A semi-infinite program has
-several parts, a master and oracles; each part gets a line with its name.
+The model declares its program on six small bags, and `to_latex` of the program is shown.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -26,6 +25,8 @@ LABELS = (-1, 1, -1, 1, -1, 1)
 """Labels of the bags of the example."""
 INSTANCES_PER_BAG = 3
 
+_ALIGNED = re.compile(r"\\begin\{aligned\}.*?\\end\{aligned\}", re.DOTALL)
+
 
 def example_program(name: str) -> Program | SemiInfinite:
     """Return the program that a registered model declares on six bags of three random points in the plane."""
@@ -36,25 +37,20 @@ def example_program(name: str) -> Program | SemiInfinite:
     return make().program(bags, LABELS)
 
 
+def formulas_of(latex: str) -> list[str]:
+    """Return the `aligned` environments of the LaTeX of a program; a program may have several parts."""
+    return _ALIGNED.findall(latex)
+
+
 class ProgramDirective(SphinxDirective):
-    """Show the program of a registered model, or one part of it, as a formula."""
+    """Show the program of a registered model."""
 
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Any]] = {"part": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Return one formula per part of the program, with the name of the part above it if there are several."""
-        parts = example_program(self.arguments[0]).parts
-        only = self.options.get("part")
-        if only is not None and only not in parts:
-            raise self.error(f"{self.arguments[0]} has the parts {', '.join(parts)}, not {only}")
+        """Return the formulas of the program, in a container whose font the style sheet makes smaller."""
         shown = nodes.container(classes=["program"])
-        for name, part in parts.items():
-            if only not in (None, name):
-                continue
-            if len(parts) > 1 and only is None:
-                shown += nodes.paragraph("", "", nodes.strong("", name))
-            text = part.to_latex()
+        for text in formulas_of(example_program(self.arguments[0]).to_latex()):
             formula = nodes.math_block(text, text, nowrap=False, number=None, label=None)
             self.set_source_info(formula)
             shown += formula

@@ -25,8 +25,8 @@ constraint in the code.
 """
 PARTS = """\
 Column generation adds rows to the master: for every column h that an oracle finds, the row
-:math:`\\sum_i y_i d_i h(B_i) \\leq \\gamma`. The master is shown before the first of these rows. In each part, y is the
-vector of signs of that part: the labels, or, in a second oracle (columns of the other sign), minus the labels.
+:math:`\\sum_i y_i d_i h(B_i) \\leq \\gamma`. An oracle is a DC program; it finds the column with the largest left side.
+In every formula, y is a vector of signs: the labels, or, for columns of the other sign, minus the labels.
 
 """
 SOLVERS = """\

@@ -21,6 +21,7 @@ pytest.importorskip("sphinx", reason="needs the extra milopt[docs]")
 sys.path.insert(0, str(DOCS / "_extensions"))
 
 import docstring_text  # noqa: E402
+import program_directive  # noqa: E402
 import reference_api  # noqa: E402
 import reference_commands  # noqa: E402
 import repository_links  # noqa: E402
@@ -104,3 +105,11 @@ def test_fields_of_a_schema_include_those_of_its_references() -> None:
 def test_the_gallery_draws_every_display() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("displays/plot_*.py"))
     assert {name for name in display.__all__ if not re.search(rf"\b{name}\b", code)} == set()
+
+
+@pytest.mark.parametrize("name", ["mi-svm", "shapelet-boost"])
+def test_the_whole_program_of_a_model_is_shown(name: str) -> None:
+    text = program_directive.example_program(name).to_latex()
+    shown = program_directive.formulas_of(text)
+    assert shown
+    assert "\n".join(shown) == text
