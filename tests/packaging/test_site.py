@@ -80,7 +80,7 @@ def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) 
     assert {"Program", "norm", "RBF", "display.MarginsDisplay", "testing.check_atom", "data.toy_bags"} <= listed
     monkeypatch.setattr(milopt, "__all__", [*milopt.__all__, "new_name"])
     monkeypatch.setattr(milopt, "new_name", print, raising=False)
-    assert reference_api.topics()["Others"] == ["new_name"]
+    assert "new_name" in reference_api.topics()["Others"]
 
 
 def test_every_command_has_a_page_with_its_options() -> None:
