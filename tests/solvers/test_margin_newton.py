@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -186,6 +189,23 @@ def test_the_compiled_projection_equals_the_reference(seed: int, groups: int, sq
     np.testing.assert_allclose(compiled[1], level, atol=1e-12)
     sums = np.add.reduceat(a, starts[:-1])
     assert (sums <= cap + kappa * level + 1e-9).all()
+
+
+@pytest.mark.parametrize("projection", [reference_projection, compiled_projection])
+@pytest.mark.parametrize(
+    ("u", "cap"),
+    [
+        ([10000.100000000004, 10000.000000000004, 10000.000000000004, 10000.000000000007], 0.1),
+        ([101.0, 100.0, 100.00000000000004, 100.00000000000004, 100.00000000000004], 1.0),
+        ([1e17, 1e17, 0.0], 0.1),
+    ],
+)
+def test_the_projection_of_almost_equal_rows_ends(projection: Callable[..., Any], u: list[float], cap: float) -> None:
+    """Rounding errors put rows above and below the level in turn."""
+    values, layout = np.array(u), GroupLayout.of(np.array([0, len(u)]))
+    a, level = projection(values, layout, np.array([cap]), np.zeros(1))
+    assert level[0] == pytest.approx(max(u) - cap)
+    assert a.sum() == pytest.approx(cap, abs=1e-10 * max(u))
 
 
 @settings(max_examples=50, deadline=None)

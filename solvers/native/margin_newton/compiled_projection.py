@@ -20,9 +20,8 @@ def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, le
                 total += u[r]
         bound = 0.0
         if total > cap[g]:
-            count = -1
-            above = 0
-            while above != count:
+            above = end - begin + 1
+            while True:
                 count = above
                 total = 0.0
                 above = 0
@@ -30,8 +29,10 @@ def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, le
                     if u[r] > bound:
                         total += u[r]
                         above += 1
-                if above != count:
-                    bound = (total - cap[g]) / (above + kappa[g])
+                # The number of rows above the level decreases. Rounding errors must not let a row return.
+                if above >= count or above == 0:
+                    break
+                bound = max(bound, (total - cap[g]) / (above + kappa[g]))
         level[g] = bound
         for r in range(begin, end):
             a[r] = u[r] - bound if u[r] > bound else 0.0

@@ -72,11 +72,12 @@ def reference_projection(u: Vector, layout: GroupLayout, cap: Vector, kappa: Vec
     g, r = g[exceeds], r[np.repeat(exceeds, np.diff(layout.other_starts))]
     first, group = np.concatenate([[0], np.cumsum(sizes)[:-1]]), np.repeat(np.arange(g.size), sizes)
     values, limit, slope = u[r], cap[g], kappa[g]
-    active = values > 0
+    active, bound = values > 0, np.zeros(g.size)
     while True:
         count = np.add.reduceat(active.astype(np.float64), first)
         total = np.add.reduceat(np.where(active, values, 0.0), first)
-        bound = (total - limit) / np.maximum(count + slope, 1e-300)
+        # If a group has no row above its level, because of rounding errors, its level is final.
+        bound = np.where(count > 0, np.maximum(bound, (total - limit) / np.maximum(count + slope, 1e-300)), bound)
         kept = active & (values > bound[group])
         if np.array_equal(kept, active):
             break
