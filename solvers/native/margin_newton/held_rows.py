@@ -8,9 +8,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Index, Points, Vector
+from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, conjugate_sum
+
+MAX_GRAM_ROWS = 3000
+"""Largest number of held rows of which all inner products are computed."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,14 @@ class HeldRows:
     def count(self) -> int:
         """Number of held rows."""
         return int(self.index.size)
+
+    @cached_property
+    def gram(self) -> Matrix | None:
+        """Inner products R R' of the held rows; None if the rows have fewer features, or are many."""
+        if self.features.shape[1] < self.count or self.count > MAX_GRAM_ROWS:
+            return None
+        product = self.features @ self.features.T
+        return product if isinstance(product, np.ndarray) else np.asarray(product.toarray(), dtype=np.float64)
 
     @cached_property
     def group(self) -> Index:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from milopt.compilation.evaluation_form import EvaluationForm
-from milopt.compilation.kernel_space import KernelSpace
+from milopt.compilation.kernel_space import KernelSpace, Whitening
 from milopt.compilation.status import Termination
+from milopt.declaration.kernels.feature_rows import FeatureRows
+from milopt.declaration.kernels.kernel import Linear
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
-from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern
+from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern, margin_columns
 from milopt.solving.form_engine import FormAnswer, FormEngine
 
 GAP_SHARE, ACCEPTED_SHARE = 1e-3, 0.1
@@ -29,13 +31,17 @@ class MarginEngine(FormEngine):
     def __init__(self, tolerance: float) -> None:
         self._tolerance = tolerance
         self._last: tuple[MarginPattern, MarginAnswer] | None = None
+        self._coordinates: tuple[KernelSpace, FeatureRows] | None = None
+        """Last space without features, and the exact coordinates of its points."""
 
     def solve(self, form: EvaluationForm, spaces: Sequence[KernelSpace], time_limit: float | None) -> FormAnswer | None:
         """Solve a form; None if it is not a margin program."""
         if len(spaces) != 1:
             return None
-        features = spaces[0].features
-        pattern = None if features is None else MarginPattern.of(form, features)
+        if margin_columns(form) is None:
+            return None
+        features = self._features_of(spaces[0])
+        pattern = MarginPattern.of(form, features)
         if pattern is None:
             return None
         answer = solve_margin_program(
@@ -51,7 +57,18 @@ class MarginEngine(FormEngine):
             ended = Termination.OPTIMAL
         else:
             ended = Termination.LIMIT if answer.is_late else Termination.STALLED
-        return FormAnswer(ended, reason, pattern.point(answer), answer.newton_steps, PATTERN_NAME)
+        point = pattern.point(answer, spaces[0])
+        return FormAnswer(ended, reason, point, answer.newton_steps, PATTERN_NAME)
+
+    def _features_of(self, space: KernelSpace) -> FeatureRows:
+        """Return the features of the points of a function, or their exact coordinates if the kernel has no features."""
+        if space.features is not None:
+            return space.features
+        if self._coordinates is None or self._coordinates[0] is not space:
+            whitening, every = Whitening(space), np.arange(space.count)
+            whitening.extend(every)
+            self._coordinates = space, FeatureRows(Linear(), whitening.coordinates(every))
+        return self._coordinates[1]
 
     def _start_from_last_answer(self, pattern: MarginPattern) -> MarginAnswer | None:
         """Return the last answer if the new program has the same groups and the same number of features."""

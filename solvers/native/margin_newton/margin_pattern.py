@@ -23,12 +23,16 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import PrimalDualPoint
-from milopt.compilation.evaluation_form import EvaluationForm
+from milopt.compilation.evaluation_form import EvaluationForm, Space
+from milopt.compilation.kernel_space import KernelSpace
 from milopt.cones import NONNEGATIVE
 from milopt.declaration.kernels.feature_rows import FeatureRows
-from milopt.declaration.programs.sparse import row_lengths, scale_rows, take_rows
+from milopt.declaration.programs.sparse import row_lengths, scale_rows, take_rows, transpose
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, MarginRows
+
+MAX_FACTORISED_POINTS = 3000
+"""Number of points up to which the matrix of a kernel without features is factorised, in about one second."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
         return None
     if any(block.cone is not NONNEGATIVE for block in form.blocks if block.count):
         return None
-    if not form.spaces[0].count or not form.spaces[0].function.kernel.has_features:
+    if not _has_cheap_coordinates(form.spaces[0]):
         return None
     curvature = _column_curvature(form)
     if curvature is None:
@@ -85,6 +89,14 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
     bias = int(plain[0]) if plain.size else -1
     regularised = shared[curvature[shared] > 0].astype(np.intp)
     return MarginColumns(slack_of_row, A.data[entry], np.where(unused, floor, 0.0), curvature, regularised, bias)
+
+
+def _has_cheap_coordinates(space: Space) -> bool:
+    """Return True if the kernel has features, or if the points are few enough to factorise its matrix."""
+    kernel = space.function.kernel
+    return space.count > 0 and (
+        kernel.has_features or (kernel.is_semidefinite and space.count <= MAX_FACTORISED_POINTS)
+    )
 
 
 def _column_curvature(form: EvaluationForm) -> Vector | None:
@@ -175,8 +187,8 @@ class MarginPattern:
         )
         return cls(form, roles, order, slacks.astype(np.intp), program)
 
-    def point(self, answer: MarginAnswer) -> PrimalDualPoint:
-        """Return the point of the evaluation form with the multipliers of all rows."""
+    def point(self, answer: MarginAnswer, space: KernelSpace) -> PrimalDualPoint:
+        """Return the point of the evaluation form with the multipliers of all rows; `space` is that of its function."""
         form, roles, ridge = self.form, self.columns, self.form.objective.ridge[0]
         z = np.zeros(form.rows.count)
         z[self.order] = ridge * answer.a / roles.coefficient[self.order]
@@ -187,7 +199,9 @@ class MarginPattern:
         if roles.regularised.size:
             more = answer.w[-roles.regularised.size :]
             x[roles.regularised] = more * np.sqrt(ridge / roles.curvature[roles.regularised])
-        return PrimalDualPoint(x, (answer.w[: self.program.rows.features.count].copy(),), z)
+        if space.features is not None:
+            return PrimalDualPoint(x, (answer.w[: space.size].copy(),), z)
+        return PrimalDualPoint(x, (np.asarray(transpose(form.rows.E[0]) @ z) / ridge,), z)
 
 
 def _dense_column(A: sp.csr_array, column: int) -> Vector:

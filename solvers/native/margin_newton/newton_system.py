@@ -16,16 +16,13 @@ solved in one of three ways:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
-from milopt.arrays import Matrix, Points, Vector
-from milopt.solvers.native.margin_newton.held_rows import HeldRows
+from milopt.arrays import Matrix, Vector
+from milopt.solvers.native.margin_newton.reduced_rows import ReducedRows, as_dense
 
 MAX_FACTORISED_SIZE = 2000
 """Largest size of a matrix that is factorised."""
@@ -35,52 +32,11 @@ MAX_CONJUGATE_STEPS, CONJUGATE_TOLERANCE = 500, 1e-4
 """Maximum number of steps of conjugate gradients, and the relative residual at which they stop."""
 
 
-@dataclass(frozen=True)
-class ReducedRows:
-    """Rows Z of the module docstring."""
-
-    features: Points
-    bias: Vector
-
-
-def reduce_rows(held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> ReducedRows:
-    """Return the rows Z of the support of a; rows that are 0 are left out."""
-    positive = a > 0
-    count = np.add.reduceat(positive.astype(np.intp), held.starts[:-1])
-    capped = level > 0
-    vanishes = capped & (count == 1) & (kappa == 0.0)
-    chosen = np.flatnonzero(positive & ~vanishes[held.group])
-    theta = np.where(capped, 1.0 - np.sqrt(kappa / np.maximum(count + kappa, 1e-300)), 0.0)
-    features, bias, group = held.features[chosen], held.bias[chosen], held.group[chosen]
-    mixed = np.flatnonzero(theta[group] > 0)
-    if not mixed.size:
-        return ReducedRows(features, bias)
-    # Subtract theta times the mean over the support, as a sparse matrix times the rows of capped groups.
-    local = group[mixed]
-    begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
-    sizes = np.diff(np.append(begins, local.size))
-    place = np.repeat(np.arange(begins.size), sizes)
-    weight = theta[local]
-    bias = bias.copy()
-    bias[mixed] -= weight * (np.add.reduceat(bias[mixed], begins) / sizes)[place]
-    if isinstance(features, sp.csr_array):
-        means = sp.csr_array(
-            (1.0 / sizes[place], np.arange(local.size), np.append(begins, local.size)), shape=(begins.size, local.size)
-        )
-        change = sp.diags_array(weight) @ (means @ features[mixed])[place]
-        spread = sp.csr_array((np.ones(mixed.size), (mixed, np.arange(mixed.size))), shape=(group.size, mixed.size))
-        return ReducedRows(sp.csr_array(features - spread @ change), bias)
-    part = features[mixed]
-    part -= weight[:, None] * (np.add.reduceat(part, begins, axis=0) / sizes[:, None])[place]
-    features[mixed] = part
-    return ReducedRows(features, bias)
-
-
 def newton_step(
     rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
 ) -> tuple[Vector, float]:
     """Return the step (dw, db) of the system in the module docstring; db = 0 without a bias."""
-    count, size = rows.features.shape
+    count, size = rows.shape
     if not count:
         return -gradient, -bias_gradient / tau if has_bias else 0.0
     if min(count, size) > MAX_FACTORISED_SIZE:
@@ -97,7 +53,7 @@ def _solve_by_features(
     F, z = rows.features, rows.bias
     size = F.shape[1]
     H = np.empty((size + has_bias, size + has_bias))
-    H[:size, :size] = sigma * _dense(F.T @ F)
+    H[:size, :size] = sigma * as_dense(F.T @ F)
     H[np.arange(size), np.arange(size)] += 1.0
     right = np.append(-gradient, -bias_gradient) if has_bias else -gradient
     if has_bias:
@@ -111,15 +67,14 @@ def _solve_by_rows(
     rows: ReducedRows, gradient: Vector, bias_gradient: float, sigma: float, tau: float, has_bias: bool
 ) -> tuple[Vector, float]:
     """Solve with one row per row of Z."""
-    F, z = rows.features, rows.bias
-    M = _dense(F @ F.T)
+    z, M = rows.bias, rows.products()
     M[np.diag_indices_from(M)] += 1.0 / sigma
-    Fg = np.asarray(F @ gradient)
+    Fg = rows.times(gradient)
     if not has_bias:
-        return np.asarray(F.T @ _solve_definite(M, Fg)) - gradient, 0.0
+        return rows.transpose_times(_solve_definite(M, Fg)) - gradient, 0.0
     both = _solve_definite(M, np.stack([Fg, z], axis=1))
     db = (float(z @ both[:, 0]) - bias_gradient) / (tau + float(z @ both[:, 1]))
-    return np.asarray(F.T @ (both[:, 0] - db * both[:, 1])) - gradient, db
+    return rows.transpose_times(both[:, 0] - db * both[:, 1]) - gradient, db
 
 
 def _conjugate_gradients(
@@ -158,8 +113,3 @@ def _solve_definite(matrix: Matrix, right: npt.NDArray[np.float64]) -> npt.NDArr
         except np.linalg.LinAlgError:
             continue
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
-
-
-def _dense(product: Any) -> Matrix:
-    """Return a product, dense or sparse, as a dense array."""
-    return product if isinstance(product, np.ndarray) else np.asarray(product.toarray(), dtype=np.float64)

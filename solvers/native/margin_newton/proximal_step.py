@@ -17,7 +17,8 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.solvers.native.margin_newton.group_projection import project
 from milopt.solvers.native.margin_newton.held_rows import HeldRows
-from milopt.solvers.native.margin_newton.newton_system import newton_step, reduce_rows
+from milopt.solvers.native.margin_newton.newton_system import newton_step
+from milopt.solvers.native.margin_newton.reduced_rows import ReducedRows
 
 BIAS_PROXIMAL_WEIGHT = 1e-8
 """Weight of the proximal term of the bias."""
@@ -62,7 +63,7 @@ def proximal_step(held: HeldRows, start: Iterate, sigma: float, deadline: float)
         small = max(GRADIENT_TOLERANCE * size, ROUNDING_FRACTION * held.row_size * total)
         if (steps and error <= small) or steps >= MAX_NEWTON_STEPS or time.perf_counter() > deadline:
             return Iterate(a, w, b), steps
-        rows = reduce_rows(held, a, level, kappa)
+        rows = ReducedRows.of(held, a, level, kappa)
         dw, db = newton_step(rows, gradient, bias_gradient, sigma, BIAS_PROXIMAL_WEIGHT, has_bias)
         dv = -np.asarray(held.features @ dw) - held.bias * db
         length, a, level = _search_step_length(held, start, sigma, kappa, (w, b, v), (dw, db, dv), a)

@@ -1,0 +1,132 @@
+"""Rows Z of the Newton system of a margin program (see `newton_system`): Z = T R, R the rows of the support.
+
+T subtracts, from each row of a group at its cap, theta times the mean over the support of the group. T is symmetric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.arrays import Index, Matrix, Points, Vector
+from milopt.solvers.native.margin_newton.held_rows import HeldRows
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """The matrix T."""
+
+    mixed: Index
+    """Rows of groups at their caps, by group."""
+    begins: Index
+    """First entry of each of these groups in `mixed`."""
+    weight: Vector
+    """Theta of each of these groups."""
+
+    @cached_property
+    def sizes(self) -> Index:
+        """Number of rows of each group."""
+        return np.diff(np.append(self.begins, self.mixed.size)).astype(np.intp)
+
+    @cached_property
+    def place(self) -> Index:
+        """Index of the group of each entry of `mixed`."""
+        return np.repeat(np.arange(self.begins.size), self.sizes)
+
+    def subtract(self, rows: Any) -> Any:
+        """Return T R for an array R with one row or one entry per row; a dense R is changed in place."""
+        if isinstance(rows, sp.csr_array):
+            count = self.mixed.size
+            means = sp.csr_array(
+                ((self.weight / self.sizes)[self.place], np.arange(count), np.append(self.begins, count)),
+                shape=(self.begins.size, count),
+            )
+            spread = sp.csr_array((np.ones(count), (self.mixed, self.place)), shape=(rows.shape[0], self.begins.size))
+            return sp.csr_array(rows - spread @ (means @ rows[self.mixed]))
+        part = rows[self.mixed]
+        factor = self.weight / self.sizes
+        change = np.add.reduceat(part, self.begins, axis=0) * (factor if rows.ndim == 1 else factor[:, None])
+        part -= change[self.place]
+        rows[self.mixed] = part
+        return rows
+
+
+@dataclass(frozen=True)
+class ReducedRows:
+    """Rows Z, whose products use the inner products of the held rows if these are known."""
+
+    held: HeldRows
+    chosen: Index
+    """Held rows of the support, without those whose row of Z is 0."""
+    means: GroupMeans | None
+    """The matrix T; None for the identity."""
+
+    @classmethod
+    def of(cls, held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> ReducedRows:
+        """Return the rows for the support of a."""
+        positive = a > 0
+        count = np.add.reduceat(positive.astype(np.intp), held.starts[:-1])
+        capped = level > 0
+        vanishes = capped & (count == 1) & (kappa == 0.0)
+        chosen = np.flatnonzero(positive & ~vanishes[held.group])
+        theta = np.where(capped, 1.0 - np.sqrt(kappa / np.maximum(count + kappa, 1e-300)), 0.0)
+        group = held.group[chosen]
+        mixed = np.flatnonzero(theta[group] > 0)
+        if not mixed.size:
+            return cls(held, chosen, None)
+        local = group[mixed]
+        begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
+        return cls(held, chosen, GroupMeans(mixed, begins, theta[local[begins]]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and features."""
+        return int(self.chosen.size), int(self.held.features.shape[1])
+
+    @cached_property
+    def bias(self) -> Vector:
+        """Bias coefficients z of the rows."""
+        bias: Vector = self._subtract_means(self.held.bias[self.chosen])
+        return bias
+
+    @cached_property
+    def features(self) -> Points:
+        """Features F of the rows."""
+        features: Points = self._subtract_means(self.held.features[self.chosen])
+        return features
+
+    def products(self) -> Matrix:
+        """Return FF'."""
+        gram = self.held.gram
+        if gram is None:
+            return as_dense(self.features @ self.features.T)
+        half = self._subtract_means(gram[np.ix_(self.chosen, self.chosen)])
+        return np.asarray(self._subtract_means(np.ascontiguousarray(half.T)))
+
+    def times(self, w: Vector) -> Vector:
+        """Return F w."""
+        if self.held.gram is None:
+            return np.asarray(self.features @ w)
+        values: Vector = self._subtract_means(np.asarray(self.held.features @ w)[self.chosen])
+        return values
+
+    def transpose_times(self, y: Vector) -> Vector:
+        """Return F'y."""
+        if self.held.gram is None:
+            return np.asarray(self.features.T @ y)
+        full = np.zeros(self.held.count)
+        full[self.chosen] = self._subtract_means(y.copy())
+        return np.asarray(self.held.features.T @ full)
+
+    def _subtract_means(self, rows: Any) -> Any:
+        """Return T R; a dense R is changed in place."""
+        return rows if self.means is None else self.means.subtract(rows)
+
+
+def as_dense(product: Any) -> Matrix:
+    """Return a product, dense or sparse, as a dense array."""
+    return product if isinstance(product, np.ndarray) else np.asarray(product.toarray(), dtype=np.float64)
