@@ -46,8 +46,11 @@ class Scaling:
                 )
             parts = (rows.data / self.divisor[rows.indices], rows.indices, rows.indptr)
             return Bags(make_sparse_read_only(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
-        shifted = rows - self.shift if self.shift is not None else rows
-        return Bags(make_read_only(shifted / self.divisor), bags.offsets)
+        if self.shift is None:
+            return Bags(make_read_only(rows / self.divisor), bags.offsets)
+        scaled = rows - self.shift
+        scaled /= self.divisor
+        return Bags(make_read_only(scaled), bags.offsets)
 
     def unscale_bags(self, bags: Bags) -> Bags:
         """Return scaled bags in their original units; raise a `BagsError` if a value overflows."""

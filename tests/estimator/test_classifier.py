@@ -334,13 +334,13 @@ def test_a_failed_fit_leaves_the_previous_fit_unchanged(data) -> None:
     with pytest.warns(MiloptWarning, match="each of its 36 rows becomes a bag of one instance"):
         model.fit(frame, data.y)
     before, result, names = dict(vars(model)), model.result_, model.feature_names_in_.tolist()
-    model.set_params(solver="native")
+    model.set_params(solver="native", form="primal")
     with pytest.raises(MiloptError, match="native cannot solve"):
         model.fit([bag[:, :2] for bag in data.bags], data.y3)
-    assert vars(model) == before | {"solver": "native"}
+    assert vars(model) == before | {"solver": "native", "form": "primal"}
     assert model.result_ is result
     assert names == ["a", "b", "c"]
-    model.set_params(solver="auto").fit([bag[:, :2] for bag in data.bags], data.y3)
+    model.set_params(solver="auto", form=None).fit([bag[:, :2] for bag in data.bags], data.y3)
     assert model.n_features_in_ == 2
     assert not hasattr(model, "feature_names_in_")
 
