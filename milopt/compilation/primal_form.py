@@ -192,6 +192,8 @@ class PrimalForm(CompiledForm):
         """Compute coordinates of all points in the rows `polyhedral`, in the blocks `cones` and in the objective."""
         o = self.source.objective
         for k, whitening in enumerate(self.whitenings):
+            if isinstance(whitening, FeatureCoordinates):
+                continue
             used = [np.flatnonzero(o.p[k]), _columns_with_entries(self.source.rows.E[k], polyhedral)]
             used += [np.unique(square.rows.E[k].indices) for square in o.squares]
             used += [np.unique(self.source.blocks[c].rows.E[k].indices) for c in cones]

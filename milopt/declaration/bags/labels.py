@@ -29,6 +29,9 @@ def as_labels(y: object) -> npt.NDArray[Any]:
         raise BagsError("The labels are ragged: give a 1-D array, one label per bag.") from None
     if labels.ndim != 1:
         raise BagsError(f"The labels must be a 1-D array, one entry per bag, not {labels.ndim}-D.")
+    kind = labels.dtype.kind
+    if isinstance(y, np.ndarray) and (kind in "biuU" or (kind == "f" and not np.isnan(labels).any())):
+        return labels
     # numpy converts numbers among strings to strings. So the elements of a list are checked as given.
     given = list(y) if isinstance(y, (list, tuple)) else labels.tolist()
     for i, label in enumerate(given):
