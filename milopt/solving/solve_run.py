@@ -115,7 +115,13 @@ class SolveRun:
         if found is None or candidate is None:
             return None
         self.iterations += found.iterations
-        self.form_reason = f"features ({sum(space.size for space in live.spaces)} features, {found.reason})"
+        size = sum(space.size for space in live.spaces)
+        name, unit = (
+            ("touched points", "points")
+            if any(space.features is None for space in live.spaces)
+            else ("features", "features")
+        )
+        self.form_reason = f"{name} ({size} {unit}, {found.reason})"
         answer = Answer(found.termination, found.raw_status, None, None, iterations=found.iterations)
         return Certifier(live.lowering, live.form, live.spaces, None, live.options).certify_answer(answer, candidate)
 

@@ -15,10 +15,14 @@ import milopt
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.kernel import Linear
 from milopt.models import MIORDM, MISVM, ODM, SetKernelSVM
+from milopt.solvers.native.margin_newton import margin_newton
 from milopt.solvers.native.margin_newton.compiled_projection import compiled_projection
 from milopt.solvers.native.margin_newton.group_projection import GroupLayout, reference_projection
+from milopt.solvers.native.margin_newton.held_rows import HeldRows
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, MarginRows, best_bias
+from milopt.solvers.native.margin_newton.reduced_rows import ReducedRows
+from milopt.solving import solve_run
 
 ACCURACY = 1e-6
 
@@ -283,3 +287,61 @@ def test_a_requested_flat_form_is_used() -> None:
     bags, y = bags_and_labels()
     result = SetKernelSVM(kernel=milopt.Linear(), form="dual").fit(bags, y).result_
     assert "Newton steps" not in result.raw_status
+
+
+def test_a_stalled_solve_is_repeated_by_an_interior_point_method_in_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    bags = rng.normal(size=(60, 4, 3))
+    y = np.where(np.arange(60) % 2, 1, -1)
+    bags[y > 0, 0] += 2.0
+    model = MISVM(kernel=Linear())
+    expected = model.fit(bags, y).result_
+    assert expected.solver == "native"
+    monkeypatch.setattr(margin_newton, "MAX_PASSES", 1)
+    monkeypatch.setattr(margin_newton, "MAX_PROXIMAL_STEPS", 1)
+    monkeypatch.setattr(solve_run, "MAX_POINTS_AFTER_FAILURE", 0)
+    result = model.fit(bags, y).result_
+    assert result.solver == "clarabel"
+    assert result.form.startswith("features")
+    assert result.certificate is not None
+    assert result.certificate.holds(1e-6)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
+def test_kernels_without_features_have_the_same_optimum_by_exact_coordinates() -> None:
+    rng = np.random.default_rng(1)
+    bags = rng.normal(size=(40, 5, 2))
+    y = np.where(np.arange(40) % 2, 1, -1)
+    for model in (SetKernelSVM, MIORDM, ODM):
+        results = [
+            model(kernel=milopt.RBF(s=0.3), solver=solver).fit(bags, y).result_ for solver in ("native", "clarabel")
+        ]
+        assert results[0].form.startswith("touched points (2")
+        assert results[1].form.startswith("dual")
+        assert results[0].certificate is not None
+        assert results[0].certificate.holds(1e-6)
+        assert results[0].objective == pytest.approx(results[1].objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_reduced_rows_equal_those_of_the_matrix(sparse: bool) -> None:
+    """With more features than held rows, products come from the inner products of the held rows."""
+    rng = np.random.default_rng(2)
+    dense = rng.normal(size=(12, 30)) * (rng.random((12, 30)) < 0.5)
+    program = margin_program(sp.csr_array(dense) if sparse else dense, np.array([4, 1, 4, 3]), 1.0, 1.0)
+    held = HeldRows.of(program, np.arange(12))
+    a, level = rng.random(12) * (np.arange(12) != 5), np.array([0.5, 0.0, 0.7, 0.2])
+    kappa = np.full(4, 0.3)
+    rows = ReducedRows.of(held, a, level, kappa)
+    F = rows.features.toarray() if sparse else rows.features
+    assert held.gram is not None
+    w, z = rng.normal(size=30), rng.normal(size=11)
+    np.testing.assert_allclose(rows.products(), F @ F.T, atol=1e-12)
+    np.testing.assert_allclose(rows.times(w), F @ w, atol=1e-12)
+    np.testing.assert_allclose(rows.transpose_times(z), F.T @ z, atol=1e-12)
+    # T is the square root of I - 11'/(j + kappa) on each group at its cap.
+    expected = sum(
+        dense[s].T @ dense[s] - (np.outer(dense[s].sum(0), dense[s].sum(0)) / (len(s) + 0.3) if level_of_group else 0.0)
+        for s, level_of_group in zip(([0, 1, 2, 3], [4], [6, 7, 8], [9, 10, 11]), level, strict=True)
+    )
+    np.testing.assert_allclose(F.T @ F, expected, atol=1e-12)
