@@ -15,6 +15,9 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.solvers.native.margin_newton.held_rows import HeldRows
 
+BLOCK_ENTRIES = 200_000
+"""Approximate number of entries of the rows from which means are subtracted at once."""
+
 
 @dataclass(frozen=True)
 class GroupMeans:
@@ -47,11 +50,20 @@ class GroupMeans:
             )
             spread = sp.csr_array((np.ones(count), (self.mixed, self.place)), shape=(rows.shape[0], self.begins.size))
             return sp.csr_array(rows - spread @ (means @ rows[self.mixed]))
-        part = rows[self.mixed]
         factor = self.weight / self.sizes
-        change = np.add.reduceat(part, self.begins, axis=0) * (factor if rows.ndim == 1 else factor[:, None])
-        part -= change[self.place]
-        rows[self.mixed] = part
+        width = 1 if rows.ndim == 1 else rows.shape[1]
+        step = max(1, int(BLOCK_ENTRIES * self.begins.size / (width * self.mixed.size)))
+        bounds = np.append(self.begins, self.mixed.size)
+        # A block of groups that fits into the cache is changed faster than all groups at once, without large copies.
+        for first in range(0, self.begins.size, step):
+            last = min(first + step, self.begins.size)
+            start, stop = int(bounds[first]), int(bounds[last])
+            at = self.mixed[start:stop]
+            part = rows[at]
+            change = np.add.reduceat(part, bounds[first:last] - start, axis=0)
+            change *= factor[first:last] if rows.ndim == 1 else factor[first:last, None]
+            part -= change[self.place[start:stop] - first]
+            rows[at] = part
         return rows
 
 
