@@ -312,10 +312,9 @@ def test_kernels_without_features_have_the_same_optimum_by_exact_coordinates() -
     rng = np.random.default_rng(1)
     bags = rng.normal(size=(40, 5, 2))
     y = np.where(np.arange(40) % 2, 1, -1)
-    for model in (SetKernelSVM, MIORDM, ODM):
-        results = [
-            model(kernel=milopt.RBF(s=0.3), solver=solver).fit(bags, y).result_ for solver in ("native", "clarabel")
-        ]
+    for model in (SetKernelSVM(), MIORDM(bias="free"), ODM(bias="free")):
+        model.set_params(kernel=milopt.RBF(s=0.3))
+        results = [model.set_params(solver=solver).fit(bags, y).result_ for solver in ("native", "clarabel")]
         assert results[0].form.startswith("touched points (2")
         assert results[1].form.startswith("dual")
         assert results[0].certificate is not None

@@ -2,7 +2,8 @@
 
 An evaluation form is a margin program if
 
-* it has one function f with a positive weight of ||f||^2, no other term in f, and a kernel with explicit features;
+* it has one function f with a positive weight of ||f||^2, no other term in f, and a kernel with explicit features; or one
+  without, if there is a bias and there are at most `MAX_FACTORISED_POINTS` points;
 * every row is an inequality with one slack column, which has a positive coefficient; the slack column of a row is the
   column with the fewest entries among those with positive coefficients only;
 * a slack column has no upper bound, and the cost  q xi + W/2 xi^2  with q >= 0 or W > 0 and, if W = 0, a lower bound;
@@ -87,6 +88,8 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
     if not np.isfinite(floor[unused]).all():
         return None
     bias = int(plain[0]) if plain.size else -1
+    if bias < 0 and not form.spaces[0].function.kernel.has_features:
+        return None  # The dual is a QP with bounds only, for which native has a faster algorithm.
     regularised = shared[curvature[shared] > 0].astype(np.intp)
     return MarginColumns(slack_of_row, A.data[entry], np.where(unused, floor, 0.0), curvature, regularised, bias)
 
