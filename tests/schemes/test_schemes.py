@@ -156,7 +156,7 @@ def test_the_seconds_of_all_attempts_add_up(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_next_solver_is_tried_if_a_step_ends_at_a_limit_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClarabelEngine, "solve", lambda self, limit: Answer(Termination.LIMIT, "MaxIterations"))
     assert milopt.solve(witnesses(), "clarabel").termination is Termination.LIMIT
-    result = milopt.solve(witnesses())
+    result = milopt.solve(witnesses(), ("clarabel", "highs"))
     assert [entry.solver for entry in result.attempts] == ["clarabel", "highs"]
     assert result.point == "certified"
 

@@ -2,8 +2,8 @@
 
 An evaluation form is a margin program if
 
-* it has one function f with a positive weight of ||f||^2, no other term in f, and a kernel with explicit features; or one
-  without, if there is a bias and there are at most `MAX_FACTORISED_POINTS` points;
+* it has one function f with a positive weight of ||f||^2, no other term in f, and a kernel with explicit features;
+  a kernel without features is allowed if there is a bias, and if there are at most `MAX_FACTORISED_POINTS` points;
 * every row is an inequality with one slack column, which has a positive coefficient; the slack column of a row is the
   column with the fewest entries among those with positive coefficients only;
 * a slack column has no upper bound, and the cost  q xi + W/2 xi^2  with q >= 0 or W > 0 and, if W = 0, a lower bound;
