@@ -150,7 +150,7 @@ def check_bins(bins: int) -> None:
 
 def as_dense_instances(instances: Points) -> Floats:
     """Return instances as a dense array; a dense array is not copied."""
-    return instances.toarray() if isinstance(instances, sp.csr_array) else instances
+    return instances.toarray() if isinstance(instances, sp.csr_array) else np.asarray(instances)
 
 
 def _compute_cuts(values: Floats, binning: str, bins: int) -> Floats:

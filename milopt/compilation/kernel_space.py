@@ -16,6 +16,7 @@ from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.compilation.evaluation_form import FunctionSpace
 from milopt.compilation.pivoted_cholesky import pivoted_cholesky
 from milopt.declaration.bags.bag_rows import BagRows, as_bag_rows, bag_rows, concatenate_bags
+from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram import inner_products, submatrix, symmetrise
 from milopt.declaration.kernels.gram_cache import cached_gram
@@ -238,7 +239,8 @@ class KernelSpace:
     def summed_term_norms(self, coefficients: Vector) -> float:
         """Return sum_p |a_p| ||K(x_p, .)||, the summed norms of the terms of f, which may cancel in f itself."""
         used = np.flatnonzero(coefficients)
-        lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(self.points[used]), 0.0))
+        points = self.points.select(used) if is_scaled_rows(self.points) else self.points[used]
+        lengths = np.sqrt(np.maximum(self.function.kernel.diagonal(points), 0.0))
         return float(np.abs(coefficients[used]) @ lengths)
 
 

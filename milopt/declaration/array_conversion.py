@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,19 @@ def to_float_array(values: object, subject: str) -> Floats:
 
     If the values are not real numbers, `BagsError` is raised, with a message that begins with `subject`.
     """
+    return np.asarray(to_real_array(values, subject), dtype=np.float64)
+
+
+def to_real_array(values: object, subject: str) -> npt.NDArray[Any]:
+    """Return values as an array of real numbers, without a copy if they are one already; objects become float64.
+
+    If the values are not real numbers, `BagsError` is raised, with a message that begins with `subject`.
+    """
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "biufO":
+        if array.dtype.kind in "biuf":
+            return array
+        if array.dtype.kind == "O":
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         kind = BagsTypeError if isinstance(error, TypeError) else BagsError
@@ -49,15 +60,26 @@ def make_sparse_read_only(rows: sp.csr_array) -> sp.csr_array:
 def as_read_only_rows(rows: Floats) -> Floats:
     """Return the rows as a C-contiguous array that no other code can write to.
 
-    The rows are copied if they, or the array of which they are a view, are writeable.
+    The rows are copied if they, or the array of which they are a view, are writeable. A memory-mapped array is never
+    copied, because the file can change anyway.
     """
     array = np.ascontiguousarray(rows)
+    if is_memory_mapped(array):
+        return make_read_only(array.view(np.ndarray))
     owner: object = array
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:
             return make_read_only(array.copy() if np.may_share_memory(array, rows) else array)
         owner = owner.base
     return array
+
+
+def is_memory_mapped(array: npt.NDArray[Any]) -> bool:
+    """Return True if an array is a view of a memory-mapped file."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, mmap)
 
 
 def as_canonical_csr(matrix: Any) -> sp.csr_array:

@@ -31,6 +31,7 @@ from milopt.data.limits import MAX_SPARSE_FEATURES
 from milopt.data.windows import Cut
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.scaled_rows import ScaledRows, is_scaled_rows
 from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
 from milopt.declaration.kernels.combined import KernelProduct, KernelSum
 from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial, Precomputed
@@ -129,6 +130,8 @@ class Encoder:
                 "sparse": [self._store_array(a, description) for a in (value.data, value.indices, value.indptr)],
                 "of": value.shape,
             }
+        if is_scaled_rows(value):
+            return {"scaled rows": [self.encode(part, description) for part in value.parts]}
         if isinstance(value, Bags):
             return {"bags": [self.encode(value.instances, description), self._store_array(value.offsets, description)]}
         if isinstance(value, BagRows):
@@ -190,6 +193,8 @@ def decode(code: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
         rows = sp.csr_array((data, indices, indptr), shape=tuple(code["of"]))
         rows.check_format(full_check=True)
         return rows
+    if "scaled rows" in code:
+        return ScaledRows(*(decode(part, arrays) for part in code["scaled rows"]))
     if "bags" in code:
         instances, offsets = (decode(part, arrays) for part in code["bags"])
         return Bags(instances, offsets)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Floats, Points
 from milopt.data.windows import Cut
+from milopt.declaration.bags.bag_rows import bag_blocks
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.programs.program import Program
@@ -66,6 +67,15 @@ class FittedState:
         """Declare the programs again, from the training set."""
         training = self.training
         return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
+
+    def score_new(self, bags: Bags) -> Floats:
+        """Scale and score bags by class, in blocks of bags."""
+        return np.concatenate([self.scores(self.training.scaling(part)) for part in bag_blocks(bags)])
+
+    def score_new_instances(self, bags: Bags) -> Floats:
+        """Scale the instances of bags and score them by class, in blocks of bags."""
+        scaling = self.training.scaling
+        return np.concatenate([self.instance_scores(scaling(part).instances) for part in bag_blocks(bags)])
 
     def program_scores(self, bags: Bags) -> list[Floats]:
         """Score scaled bags by each program; positive scores stand for the class with y = +1 in that program."""

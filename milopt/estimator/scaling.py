@@ -7,11 +7,14 @@
 A constant feature of dense instances becomes 0. Sparse instances keep their zeros: for them, `minmax01` has no shift
 and divides by max |x|, which gives the same result if the smallest value of each feature is 0. `zscore` would make
 sparse instances dense, and raises an error.
+
+More than 4 million values are scaled on demand (`ScaledRows`), and no scaled copy of them is made.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +22,8 @@ import scipy.sparse as sp
 from milopt.arrays import Floats, Points
 from milopt.declaration.array_conversion import make_read_only, make_sparse_read_only
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.column_statistics import column_moments, column_range
+from milopt.declaration.bags.scaled_rows import ScaledRows, fits_in_block, is_scaled_rows
 from milopt.declaration.checks import check_choice
 from milopt.errors import BagsError
 
@@ -46,6 +51,9 @@ class Scaling:
                 )
             parts = (rows.data / self.divisor[rows.indices], rows.indices, rows.indptr)
             return Bags(make_sparse_read_only(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
+        if not fits_in_block(rows.size):
+            unscaled = rows if is_scaled_rows(rows) else ScaledRows(rows)
+            return Bags._from_checked(cast(Points, unscaled.scaled(self.shift, self.divisor)), bags.offsets)
         if self.shift is None:
             return Bags(make_read_only(rows / self.divisor), bags.offsets)
         scaled = rows - self.shift
@@ -90,9 +98,10 @@ def fit_scaling(kind: str, bags: Bags) -> Scaling:
         return Scaling(None, _as_divisor(np.asarray(abs(rows).max(axis=0).toarray(), dtype=np.float64).ravel()))
     with np.errstate(over="ignore"):
         if kind == "minmax01":
-            low = rows.min(axis=0)
-            return Scaling(make_read_only(low), _as_divisor(rows.max(axis=0) - low))
-        return Scaling(make_read_only(rows.mean(axis=0)), _as_divisor(rows.std(axis=0)))
+            low, high = column_range(rows)
+            return Scaling(make_read_only(low), _as_divisor(high - low))
+        mean, deviation = column_moments(rows)
+        return Scaling(make_read_only(mean), _as_divisor(deviation))
 
 
 def _as_divisor(spread: Floats) -> Floats:

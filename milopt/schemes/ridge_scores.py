@@ -10,16 +10,16 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from milopt.arrays import Matrix, Points, Vector
+from milopt.arrays import Points, Vector
 from milopt.declaration.atoms.atom import SelectionAtom
+from milopt.declaration.bags.column_statistics import column_moments
+from milopt.declaration.bags.scaled_rows import row_slices
 from milopt.declaration.kernels.kernel import Precomputed
 from milopt.declaration.programs.leaves import FunctionEvaluation, Variable
 from milopt.declaration.programs.program import Program
@@ -28,8 +28,6 @@ MAX_LANDMARKS = 100
 """Number of columns of a precomputed Gram matrix that are used as features, because its points have no features."""
 MAX_DENSE_FEATURES = 1000
 """Number of features up to which the normal equations are solved directly; above it, LSQR is used."""
-BLOCK_ENTRIES = 2_000_000
-"""Largest number of entries of the standardised features that are computed at once."""
 MAX_LSQR_ITERATIONS = 200
 """Maximum number of iterations of LSQR."""
 
@@ -57,23 +55,16 @@ def ridge_scores(program: Program, atom: SelectionAtom, features: Points) -> Vec
         )
         solution = lsqr(operator, target, damp=1.0, atol=1e-12, btol=1e-12, iter_lim=MAX_LSQR_ITERATIONS)
         return np.asarray(times_features(solution[0]), dtype=np.float64)
-    dense, size = np.asarray(features), features.shape[1]
+    size = features.shape[1]
     normal, right = np.eye(size), np.zeros(size)
-    for rows in _row_blocks(dense):
-        standard = (dense[rows] - mean) * scale
+    for rows in row_slices(*features.shape):
+        standard = (features[rows] - mean) * scale
         normal += standard.T @ standard
         right += standard.T @ target[rows]
     v, scores = cho_solve(cho_factor(normal), right), np.zeros(target.size)
-    for rows in _row_blocks(dense):
-        scores[rows] = ((dense[rows] - mean) * scale) @ v
+    for rows in row_slices(*features.shape):
+        scores[rows] = ((features[rows] - mean) * scale) @ v
     return scores
-
-
-def _row_blocks(features: Matrix) -> Iterator[slice]:
-    """Yield slices of all rows, each with at most `BLOCK_ENTRIES` entries."""
-    step = max(1, BLOCK_ENTRIES // max(features.shape[1], 1))
-    for start in range(0, features.shape[0], step):
-        yield slice(start, start + step)
 
 
 def instance_features(atom: SelectionAtom) -> Points:
@@ -132,11 +123,7 @@ def inherited_targets(program: Program, atom: SelectionAtom) -> Vector:
 def _means_and_deviations(features: Points) -> tuple[Vector, Vector]:
     """Return the mean and the standard deviation of every feature; for sparse features, rounding errors count as 0."""
     if not isinstance(features, sp.csr_array):
-        center = np.asarray(features.mean(axis=0))
-        total = np.zeros(center.size)
-        for rows in _row_blocks(features):
-            total += ((features[rows] - center) ** 2).sum(axis=0)
-        return center, np.sqrt(total / features.shape[0])
+        return column_moments(features)
     count = features.shape[0]
     mean = np.asarray(features.sum(axis=0)).ravel() / count
     squares = np.asarray(features.multiply(features).sum(axis=0)).ravel() / count

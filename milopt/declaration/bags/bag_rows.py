@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Floats, Index, Points
+from milopt.arrays import Index, Points
 from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.bags.scaled_rows import bag_slices
 from milopt.errors import BagsError
 
 
@@ -64,7 +65,13 @@ def concatenate_bags(parts: Sequence[Bags]) -> Bags:
     rows = [part.instances for part in parts]
     if any(sp.issparse(part) for part in rows):
         return Bags(sp.vstack([sp.csr_array(part) for part in rows], format="csr"), offsets)
-    return Bags(np.vstack(cast("list[Floats]", rows)), offsets)
+    return Bags(np.vstack([np.asarray(part) for part in rows]), offsets)
+
+
+def bag_blocks(bags: Bags) -> Iterator[Bags]:
+    """Yield parts of consecutive bags that fit into a block; the bags themselves if they fit into one."""
+    parts = list(bag_slices(bags.offsets, bags.dimension))
+    yield from [bags] if len(parts) == 1 else (bags[part] for part in parts)
 
 
 def distinct_bags(bags: Bags) -> Bags:

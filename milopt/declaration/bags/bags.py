@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, cast, overload
 from weakref import WeakValueDictionary
@@ -20,11 +20,18 @@ import scipy.sparse as sp
 from milopt.arrays import Floats, Index, Points
 from milopt.declaration.array_conversion import (
     as_canonical_csr,
-    as_read_only_rows,
-    describe_nonfinite,
     make_read_only,
     make_sparse_read_only,
-    to_float_array,
+    to_real_array,
+)
+from milopt.declaration.bags.scaled_rows import is_scaled_rows, row_slices
+from milopt.declaration.bags.stored_rows import (
+    as_stored_rows,
+    check_finite_rows,
+    concatenate_rows,
+    nonfinite_error,
+    reduce_by_bag,
+    select_rows,
 )
 from milopt.errors import BagsError, MiloptWarning
 from milopt.html import entries_table, view
@@ -49,8 +56,10 @@ def find_owner(points: object) -> Bags | None:
 class Bags:
     """Immutable list of bags, each with at least one instance.
 
-    A dense array that cannot be written to is used as it is; any other array is copied, so that later changes of the
-    array do not change the bags. Bags have no `shape` and no `__array__`, so that scikit-learn splits them like a list.
+    A dense array that cannot be written to, or is memory-mapped, is used as it is; any other array is copied, so that
+    later changes of the array do not change the bags. Arrays of more than 4 million values keep their type, such as
+    float32, and are converted to float64 block by block where they are used. Bags have no `shape` and no `__array__`,
+    so that scikit-learn splits them like a list.
 
     Parameters
     ----------
@@ -90,7 +99,7 @@ class Bags:
         rows = (
             make_sparse_read_only(as_canonical_csr(instances).copy())
             if sp.issparse(instances)
-            else as_read_only_rows(to_float_array(instances, f"The data of {name}"))
+            else as_stored_rows(instances, f"The data of {name}")
         )
         if rows.ndim != 2:
             raise BagsError(f"The instances of {name} must be a 2-D array, one row per instance, not {rows.ndim}-D.")
@@ -110,13 +119,17 @@ class Bags:
     def _from_checked(cls, instances: Points, offsets: Index) -> Bags:
         """Return bags from arrays that have been checked already; `offsets` becomes read-only in place."""
         part = cls.__new__(cls)
-        part._instances = instances if isinstance(instances, sp.csr_array) else as_read_only_rows(instances)
+        part._instances = instances if isinstance(instances, sp.csr_array) else as_stored_rows(instances, "The data")
         part._offsets = make_read_only(offsets)
         return part
 
     @property
     def instances(self) -> Points:
-        """All instances as one array of shape (N, D), bag after bag; always the same object."""
+        """All instances as one array of shape (N, D), bag after bag; always the same object.
+
+        More than 4 million values of another type than float64, or scaled ones, are no array: indexing, `@` and
+        `numpy.asarray` convert them.
+        """
         _BAGS_BY_INSTANCES_ID[id(self._instances)] = self
         return self._instances
 
@@ -159,7 +172,7 @@ class Bags:
         ndarray of shape (n_bags,) or (n_bags, k)
             Maximum over each bag.
         """
-        return np.maximum.reduceat(self._as_instance_rows(values), self._offsets[:-1], axis=0)
+        return self._reduce(values, np.maximum)
 
     def sum(self, values: npt.ArrayLike) -> Floats:
         """Return the sum of the values in each bag.
@@ -174,7 +187,7 @@ class Bags:
         ndarray of shape (n_bags,) or (n_bags, k)
             Sum over each bag.
         """
-        return np.add.reduceat(self._as_instance_rows(values), self._offsets[:-1], axis=0)
+        return self._reduce(values, np.add)
 
     def mean(self, values: npt.ArrayLike) -> Floats:
         """Return the mean of the values in each bag.
@@ -213,6 +226,12 @@ class Bags:
         first: Index = np.minimum.reduceat(np.where(is_largest, position, rows.shape[0]), self._offsets[:-1], axis=0)
         return first
 
+    def _reduce(self, values: npt.ArrayLike, operation: np.ufunc) -> Floats:
+        """Return the values of each bag, combined by a ufunc of two arguments."""
+        if is_scaled_rows(values) and values.shape[0] == self._offsets[-1]:
+            return reduce_by_bag(values, self._offsets, lambda rows, starts: operation.reduceat(rows, starts, axis=0))
+        return cast(Floats, operation.reduceat(self._as_instance_rows(values), self._offsets[:-1], axis=0))
+
     def _as_instance_rows(self, values: npt.ArrayLike) -> Floats:
         """Return values as an array with one row per instance; raise `BagsError` if the shape is wrong."""
         rows = np.asarray(values, dtype=np.float64)
@@ -235,13 +254,16 @@ class Bags:
     def _digest(self) -> str:
         """Cached value of `digest`."""
         rows = self._instances
-        parts: tuple[npt.NDArray[Any], ...]
+        parts: Iterable[npt.NDArray[Any]]
         if isinstance(rows, sp.csr_array):
+            kind = "sparse"
             parts = (rows.indptr.astype("<i8"), rows.indices.astype("<i8"), rows.data.astype("<f8", copy=False))
         else:
-            parts = (rows.astype("<f8", copy=False),)
-        content = hashlib.sha256(f"{'sparse' if len(parts) > 1 else 'dense'} {rows.shape} {len(self)}".encode())
-        for part in (self._offsets.astype("<i8"), *parts):
+            kind = "dense"
+            parts = (rows[part].astype("<f8", copy=False) for part in row_slices(*rows.shape))
+        content = hashlib.sha256(f"{kind} {rows.shape} {len(self)}".encode())
+        content.update(self._offsets.astype("<i8").data)
+        for part in parts:
             content.update(part.data)
         return content.hexdigest()
 
@@ -288,7 +310,7 @@ class Bags:
         first, last = int(self._offsets[low]), int(self._offsets[high])
         rows = self._instances
         if not isinstance(rows, sp.csr_array):
-            return rows[first:last]
+            return rows[first:last] if high == low + 1 else select_rows(rows, slice(first, last))
         start, stop = rows.indptr[first], rows.indptr[last]
         pieces = (rows.data[start:stop], rows.indices[start:stop], rows.indptr[first : last + 1] - start)
         return make_sparse_read_only(sp.csr_array(pieces, shape=(last - first, self.dimension)))
@@ -309,7 +331,7 @@ class Bags:
         instances = self._instances
         if isinstance(instances, sp.csr_array):
             return Bags._from_checked(make_sparse_read_only(sp.csr_array(instances[rows])), offsets)
-        return Bags._from_checked(make_read_only(instances[rows]), offsets)
+        return Bags._from_checked(select_rows(instances, rows), offsets)
 
     def __reduce__(self) -> tuple[Callable[..., Bags], tuple[object, ...]]:
         # Arrays that come from another process are writeable: the constructor makes them read-only again.
@@ -384,7 +406,7 @@ def _single_instance_bags(rows: npt.NDArray[Any] | sp.csr_array, name: str) -> B
 def _stack_bags(members: Sequence[Any], name: str) -> Bags:
     """Return bags from a sequence with one 2-D array or sparse matrix per bag."""
     arrays = [
-        as_canonical_csr(member) if sp.issparse(member) else to_float_array(member, f"Bag {i} of {name}")
+        as_canonical_csr(member) if sp.issparse(member) else to_real_array(member, f"Bag {i} of {name}")
         for i, member in enumerate(members)
     ]
     for i, array in enumerate(arrays):
@@ -401,7 +423,7 @@ def _stack_bags(members: Sequence[Any], name: str) -> Bags:
     dense = [array for array in arrays if not isinstance(array, sp.csr_array)]
     if len(dense) < len(arrays):
         return Bags(sp.vstack([sp.csr_array(array) for array in arrays], format="csr"), offsets, name=name)
-    return Bags(make_read_only(np.concatenate(dense)), offsets, name=name)
+    return Bags(concatenate_rows(dense), offsets, name=name)
 
 
 def _check_offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
@@ -426,17 +448,11 @@ def _check_offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
 
 def _check_finite(rows: Points, offsets: Index, name: str) -> None:
     """Raise `BagsError` for the first entry that is NaN or infinite."""
-    entries = np.asarray(rows.data) if isinstance(rows, sp.csr_array) else rows
-    finite = np.isfinite(entries)
-    if finite.all():
+    if not isinstance(rows, sp.csr_array):
+        check_finite_rows(rows, offsets, name)
         return
-    position = int(np.flatnonzero(~finite)[0])
-    if isinstance(rows, sp.csr_array):
-        row, column = int(np.searchsorted(rows.indptr, position, side="right")) - 1, int(rows.indices[position])
-    else:
-        row, column = divmod(position, int(rows.shape[1]))
-    bag = int(np.searchsorted(offsets, row, side="right")) - 1
-    where = f"in instance {row - offsets[bag]}, feature {column}"
-    raise BagsError(
-        f"Bag {bag} of {name} has {describe_nonfinite(entries.flat[position])} {where}: every value must be finite."
-    )
+    finite = np.isfinite(rows.data)
+    if not finite.all():
+        position = int(np.flatnonzero(~finite)[0])
+        row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+        raise nonfinite_error(rows.data[position], row, int(rows.indices[position]), offsets, name)

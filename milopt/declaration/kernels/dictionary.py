@@ -6,6 +6,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Index, Points
 from milopt.declaration.array_conversion import first_occurrences
+from milopt.declaration.bags.scaled_rows import is_scaled_rows, row_slices
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.kernels.kernel import Kernel, Precomputed
@@ -16,7 +17,7 @@ DICTIONARY_CHOICES = ("kmeans", "sample", "uniform", "all")
 MAX_KMEANS_INSTANCES = 20_000
 """Maximum number of instances, drawn at random, for "kmeans" and "sample", or 10 per atom if that is more.
 
-More instances hardly change the centroids.
+More instances hardly change the centroids. Of `ScaledRows`, at most one block of 4 million values is drawn.
 """
 SEEDS_PER_ATOM, KMEANS_ITERATIONS = 10, 10
 """Number of instances per atom among which k-means++ chooses the first centroids, and number of k-means iterations.
@@ -43,7 +44,7 @@ def choose_dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel
         return distinct_instances(instances)
     if choice == "uniform":
         return distinct_instances(_random_subset(instances, atoms, seed))
-    subset = _random_subset(instances, max(MAX_KMEANS_INSTANCES, 10 * atoms), seed)
+    subset = _random_subset(instances, max(_max_instances(instances), 10 * atoms), seed)
     if choice == "sample":
         return subset[_kmeans_plusplus_sample(subset, atoms, kernel, seed)]
     distinct = distinct_instances(subset)
@@ -55,8 +56,16 @@ def choose_dictionary(instances: Points, choice: str, atoms: int, kernel: Kernel
 
 def distinct_instances(instances: Points) -> Points:
     """Return every distinct instance once, in the order of first occurrence."""
-    first = first_occurrences(instances)
-    return instances if first.size == instances.shape[0] else instances[first]
+    rows = np.asarray(instances) if is_scaled_rows(instances) else instances
+    first = first_occurrences(rows)
+    return rows if first.size == rows.shape[0] else rows[first]
+
+
+def _max_instances(instances: Points) -> int:
+    """Return the maximum number of instances for k-means: if the instances exceed a block, one block of them."""
+    if not is_scaled_rows(instances):
+        return MAX_KMEANS_INSTANCES
+    return min(MAX_KMEANS_INSTANCES, int(next(row_slices(*instances.shape)).stop))
 
 
 def _kmeans_centroids(instances: Points, distinct: Points, atoms: int, seed: int) -> Floats:
@@ -93,5 +102,5 @@ def _kmeans_plusplus_sample(instances: Points, atoms: int, kernel: Kernel, seed:
 def _random_subset(instances: Points, size: int, seed: int) -> Points:
     """Return `size` random instances, drawn without replacement; all instances if there are at most `size`."""
     if instances.shape[0] <= size:
-        return instances
+        return np.asarray(instances) if is_scaled_rows(instances) else instances
     return instances[np.sort(np.random.default_rng(seed).choice(instances.shape[0], size, replace=False))]

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Points, Vector
+from milopt.declaration.bags.mixed_rows import MixedRows
+from milopt.declaration.bags.scaled_rows import is_scaled_rows, row_slices
 from milopt.declaration.kernels.gram import inner_products, squared_norms
 from milopt.declaration.kernels.kernel import Kernel, Linear
-from milopt.declaration.programs.sparse import transpose
+from milopt.declaration.programs.sparse import take_rows, transpose
 from milopt.errors import BagsError
 
 MAX_STORED_BYTES = 1024 * 2**20
@@ -28,7 +31,7 @@ class FeatureRows:
     """Rows phi(x) of the features of points, for a kernel that has features.
 
     Features are stored if they are sparse, take at most `memory` bytes, or are the points themselves. Otherwise they
-    are computed block by block.
+    are computed block by block. Points that are `ScaledRows` stay as they are.
     """
 
     def __init__(self, kernel: Kernel, points: Points, memory: int = MAX_STORED_BYTES) -> None:
@@ -38,7 +41,7 @@ class FeatureRows:
         self.count = int(first.shape[1])
         """Number of features."""
         fits = sp.issparse(first) or 8 * self.points * self.count <= memory or isinstance(kernel, Linear)
-        self._stored: Points | None = self._evaluate(points) if fits else None
+        self._stored: Points | None = self._evaluate_all() if fits else None
 
     @property
     def is_sparse(self) -> bool:
@@ -52,19 +55,45 @@ class FeatureRows:
             raise BagsError(f"The kernel {self._kernel!r} has no features.")
         return features
 
+    def _evaluate_all(self) -> Points:
+        """Return the features of all points: the points themselves for a linear kernel."""
+        if not is_scaled_rows(self._points) or isinstance(self._kernel, Linear):
+            return self._evaluate(self._points)
+        blocks = [self._evaluate(block) for _, block in self._points.blocks()]
+        if any(sp.issparse(block) for block in blocks):
+            return sp.csr_array(sp.vstack([sp.csr_array(block) for block in blocks], format="csr"))
+        return np.concatenate([np.asarray(block) for block in blocks])
+
     def _blocks(self) -> Iterator[tuple[slice, Points]]:
         """Yield pairs (slice of the points, their features)."""
         if self._stored is not None:
             yield slice(0, self.points), self._stored
             return
-        step = max(1, BLOCK_BYTES // (8 * self.count))
-        for start in range(0, self.points, step):
-            rows = slice(start, min(start + step, self.points))
+        for rows in row_slices(self.points, self.count):
             yield rows, self._evaluate(self._points[rows])
 
     def rows(self, index: Index) -> Points:
         """Return the features of the points in `index`, one row per point."""
         return self._evaluate(self._points[index]) if self._stored is None else self._stored[index]
+
+    def take(self, combinations: sp.csr_array) -> Points:
+        """Return E Phi for a sparse matrix E of combinations of points, with few points per row.
+
+        Of `ScaledRows`, rows of E with one entry are copied in the type of the points, and stay scaled on demand.
+        """
+        lengths = np.diff(combinations.indptr)
+        is_single = lengths == 1
+        if self.is_sparse or not is_single.any():
+            return self.combine(combinations)
+        first = combinations.indptr[:-1][is_single]
+        points, factors = combinations.indices[first].astype(np.intp), combinations.data[first]
+        if not is_scaled_rows(self._stored):
+            return self.rows(points) * factors[:, None] if is_single.all() else self.combine(combinations)
+        chosen = self._stored.select(points).times_factors(factors)
+        if not is_single.all():
+            others = np.asarray(self.combine(take_rows(combinations, np.flatnonzero(~is_single))))
+            chosen = MixedRows(chosen, np.flatnonzero(is_single), others)
+        return cast(Points, chosen)
 
     def times(self, w: Vector) -> Vector:
         """Return Phi w, the values at all points of the function w; w may have several columns."""
@@ -79,6 +108,8 @@ class FeatureRows:
         support = np.flatnonzero(a if a.ndim == 1 else a.any(axis=1))
         if not support.size:
             return np.zeros((self.count, *a.shape[1:]))
+        if is_scaled_rows(self._stored):
+            return self._stored.transpose_times(a)
         if 4 * support.size < self.points:
             return np.asarray(self.rows(support).T @ a[support])
         total = np.zeros((self.count, *a.shape[1:]))
@@ -88,16 +119,15 @@ class FeatureRows:
 
     def combine(self, combinations: sp.csr_array) -> Points:
         """Return E Phi for a sparse matrix E of combinations of points, dense unless the features are sparse."""
-        if self._stored is not None:
+        if self._stored is not None and not is_scaled_rows(self._stored):
             product = combinations @ self._stored
             return sp.csr_array(product) if self.is_sparse else np.asarray(product)
         used = np.unique(combinations.indices).astype(np.intp)
         result = np.zeros((combinations.shape[0], self.count))
-        step = max(1, BLOCK_BYTES // (8 * self.count))
         columns = combinations.tocsc()
-        for start in range(0, used.size, step):
-            some = used[start : start + step]
-            result += np.asarray(columns[:, some] @ self._evaluate(self._points[some]))
+        for part in row_slices(used.size, self.count):
+            some = used[part]
+            result += np.asarray(columns[:, some] @ self.rows(some))
         return result
 
     def gram(self, left: Index, right: Index) -> Matrix:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from milopt.arrays import Floats, Index, Points
 from milopt.declaration.array_conversion import as_canonical_csr, to_float_array
 from milopt.declaration.bags.bag_rows import BagRows
+from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.errors import BagsError
 
 _CACHE_BLOCK_BYTES = 2**20
@@ -20,10 +21,10 @@ _CACHE_BLOCK_BYTES = 2**20
 def as_point_rows(given: Any) -> Points:
     """Return points as rows: a C-contiguous float64 array, or a csr array in canonical form.
 
-    An array that has this form already is returned unchanged, and so are `BagRows`. `BagsError` is raised if `given` is
-    not a 2-D array of real numbers with at least one feature.
+    An array that has this form already is returned unchanged, and so are `BagRows` and `ScaledRows`. `BagsError` is
+    raised if `given` is not a 2-D array of real numbers with at least one feature.
     """
-    if isinstance(given, BagRows):
+    if isinstance(given, BagRows) or is_scaled_rows(given):
         return cast(Points, given)
     if sp.issparse(given):
         return as_canonical_csr(given)
@@ -33,6 +34,14 @@ def as_point_rows(given: Any) -> Points:
     if rows.shape[1] == 0:
         raise BagsError("Points must have at least one feature.")
     return rows
+
+
+def point_blocks(points: Points) -> Iterator[tuple[slice, Points]]:
+    """Yield pairs (slice of the points, these points as an array): blocks of `ScaledRows`, otherwise all points."""
+    if is_scaled_rows(points):
+        yield from points.blocks()
+    else:
+        yield slice(0, points.shape[0]), points
 
 
 def inner_products(A: Points, B: Points) -> Floats:
@@ -51,6 +60,8 @@ def squared_norms(A: Points) -> Floats:
     """Return ||x||^2 for each row x."""
     if isinstance(A, sp.csr_array):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+    if is_scaled_rows(A):
+        return A.squared_norms()
     return cast(Floats, np.einsum("pd,pd->p", A, A))
 
 

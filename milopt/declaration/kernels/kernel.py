@@ -17,12 +17,14 @@ import scipy.sparse as sp
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.array_conversion import to_float_array
+from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.declaration.kernels.gram import (
     as_point_rows,
     cache_sized_slices,
     inner_products,
     is_symmetric,
     negative_squared_distances,
+    point_blocks,
     squared_norms,
 )
 from milopt.declaration.kernels.width import inverse_median_distance, is_positive, median_factor
@@ -83,7 +85,15 @@ class Kernel(ABC):
         right = left if B is A else as_point_rows(B)
         if left.shape[1] != right.shape[1]:
             raise BagsError(f"A kernel compares points of equal dimension, not {left.shape[1]} and {right.shape[1]}.")
-        return self._gram(left, right)
+        if right is left and is_scaled_rows(left):
+            left = right = np.asarray(left)
+        if not is_scaled_rows(left) and not is_scaled_rows(right):
+            return self._gram(left, right)
+        result = np.empty((left.shape[0], right.shape[0]))
+        for columns, others in point_blocks(right):
+            for rows, block in point_blocks(left):
+                result[rows, columns] = self._gram(block, others)
+        return result
 
     def diagonal(self, A: Any) -> Floats:
         """Return K(x, x) for each row x of A, without computing the Gram matrix.
@@ -98,7 +108,10 @@ class Kernel(ABC):
         ndarray of shape (n_points,)
             Diagonal of K(A, A).
         """
-        return self._diagonal(as_point_rows(A))
+        rows = as_point_rows(A)
+        if is_scaled_rows(rows):
+            return np.concatenate([self._diagonal(block) for _, block in rows.blocks()])
+        return self._diagonal(rows)
 
     def fitted(self, instances: Any) -> Kernel:
         """Return the kernel with all parameters that depend on the data replaced by numbers.

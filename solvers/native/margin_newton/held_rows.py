@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Points, Vector
+from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, conjugate_sum
 
@@ -18,7 +19,7 @@ MAX_GRAM_ROWS = 3000
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Some rows of a margin program, with their features copied."""
+    """Some rows of a margin program, with their features copied in the type of the points."""
 
     program: MarginProgram
     index: Index
@@ -105,5 +106,7 @@ class HeldRows:
 
 def _sum_squares(features: Points) -> float:
     """Return the sum of the squares of all entries."""
+    if is_scaled_rows(features):
+        return float(features.squared_norms().sum())
     data = features.data if isinstance(features, sp.csr_array) else np.asarray(features).ravel()
     return float(data @ data)

@@ -195,9 +195,10 @@ def _regression_start(program: MarginProgram) -> tuple[Vector, float]:
     means = sp.csr_array(
         (1.0 / sizes[program.group], np.arange(program.group.size), program.starts), shape=(groups, program.group.size)
     )
-    features = program.rows.combine(means)
     if size > MAX_START_FEATURES:
-        return np.asarray(features.T @ (q - e * float(q @ e) / max(float(e @ e), 1e-300))), 0.0
+        centred = q - e * float(q @ e) / max(float(e @ e), 1e-300)
+        return program.rows.transpose_times(np.asarray(means.T @ centred)), 0.0
+    features = program.rows.combine(means)
     dense = features.toarray() if isinstance(features, sp.csr_array) else features
     X = np.column_stack([dense, e])
     H = X.T @ X

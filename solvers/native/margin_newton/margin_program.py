@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Index, Points, Vector
+from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.programs.sparse import take_rows
 
@@ -51,6 +53,11 @@ class MarginRows:
         total = np.asarray(self.combinations @ self.features.times(w[:size]))
         return total if self.extra is None else total + self.extra @ w[size:]
 
+    def transpose_times(self, a: Vector) -> Vector:
+        """Return R'a, by one pass over the features."""
+        total = self.features.transpose_times(np.asarray(self.combinations.T @ a))
+        return total if self.extra is None else np.concatenate([total, np.asarray(self.extra.T @ a)])
+
     def combine(self, weights: sp.csr_array) -> Points:
         """Return weights @ R as an array, sparse if the features are."""
         product = self.features.combine(sp.csr_array(weights @ self.combinations))
@@ -61,19 +68,18 @@ class MarginRows:
         """Return the rows in `index` as an array, sparse if the features are."""
         chosen = take_rows(self.combinations, index)
         extra = None if self.extra is None else take_rows(self.extra, index)
-        is_selection = chosen.nnz == chosen.shape[0] and bool((np.diff(chosen.indptr) == 1).all())
-        if is_selection and not self.features.is_sparse:
-            return _join_features(self.features.rows(chosen.indices.astype(np.intp)) * chosen.data[:, None], extra)
-        return _join_features(self.features.combine(chosen), extra)
+        return _join_features(self.features.take(chosen), extra)
 
 
 def _join_features(features: Points, extra: sp.csr_array | None) -> Points:
     """Return [features, extra] in the type of `features`."""
+    if extra is None and (isinstance(features, sp.csr_array) or is_scaled_rows(features)):
+        return cast(Points, features)
     if extra is None:
-        return features if isinstance(features, sp.csr_array) else np.ascontiguousarray(features, dtype=np.float64)
+        return np.ascontiguousarray(features, dtype=np.float64)
     if isinstance(features, sp.csr_array):
         return sp.csr_array(sp.hstack([features, extra], format="csr"))
-    return np.hstack([features, extra.toarray()])
+    return np.hstack([np.asarray(features), extra.toarray()])
 
 
 @dataclass(frozen=True)
