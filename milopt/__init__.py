@@ -74,6 +74,8 @@ _MODULE_OF = {
     "InstanceTransformer": "milopt.estimator",
     "load_model": "milopt.estimator",
     "evaluate": "milopt.evaluation.evaluate",
+    "score_bags": "milopt.evaluation.prediction",
+    "score_instances": "milopt.evaluation.prediction",
     "rank": "milopt.evaluation.ranking",
     "Options": "milopt.solving.options",
     "available_solvers": "milopt.solving.registry",

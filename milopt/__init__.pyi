@@ -72,6 +72,8 @@ from milopt.estimator import BagFeatures as BagFeatures
 from milopt.estimator import InstanceTransformer as InstanceTransformer
 from milopt.estimator import load_model as load_model
 from milopt.evaluation.evaluate import evaluate as evaluate
+from milopt.evaluation.prediction import score_bags as score_bags
+from milopt.evaluation.prediction import score_instances as score_instances
 from milopt.evaluation.ranking import rank as rank
 from milopt.outcome.result import Result as Result
 from milopt.outcome.result import Step as Step

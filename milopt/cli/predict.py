@@ -70,6 +70,9 @@ def predict(
     window: _Window = None,
     stride: _Stride = None,
     znormalise: _Znormalise = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler that scores blocks of bags.")
+    ] = None,
     data_dir: arguments.DataDir = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -84,7 +87,7 @@ def predict(
         model = load_model(file, None if model_class is None else get_model(model_class))
     data_set = _choose_data_part(_read_data_set(model, data, (window, stride, znormalise), data_dir), part)
     with show_progress(f"predicting {len(data_set.bags)} bags"):
-        rows = _instance_rows(model, data_set) if instances else _bag_rows(model, data_set)
+        rows = (_instance_rows if instances else _bag_rows)(model, data_set, dask)
     if as_json:
         key = "instances" if instances else "bags"
         header = {"model": str(file), "data": data_set.name, "classes": model.classes_}
@@ -143,20 +146,24 @@ def _choose_data_part(data: DataSet, part: DataPart | None) -> DataSet:
     return data if part is DataPart.train else data.test
 
 
-def _bag_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+def _bag_rows(model: BagClassifier, data: DataSet, dask: str | None) -> list[dict[str, object]]:
     """Return one row per bag: name, predicted label and score."""
-    labels, scores = model.predict(data.bags).tolist(), model.decision_function(data.bags)
+    from milopt.evaluation.prediction import score_bags
+
+    scores = score_bags(model, data.bags, dask=dask)
     return [
         {"bag": bag, "predicted": label, **_score_columns("score", score, model)}
-        for bag, label, score in zip(data.ids, labels, scores.tolist(), strict=True)
+        for bag, label, score in zip(data.ids, model.labels(scores).tolist(), scores.tolist(), strict=True)
     ]
 
 
-def _instance_rows(model: BagClassifier, data: DataSet) -> list[dict[str, object]]:
+def _instance_rows(model: BagClassifier, data: DataSet, dask: str | None) -> list[dict[str, object]]:
     """Return one row per instance: name of the bag, index of the instance in the bag, and score."""
+    from milopt.evaluation.prediction import score_instances
+
     return [
         {"bag": bag, "instance": k, **_score_columns("score", score, model)}
-        for bag, scores in zip(data.ids, model.instance_scores(data.bags), strict=True)
+        for bag, scores in zip(data.ids, score_instances(model, data.bags, dask=dask), strict=True)
         for k, score in enumerate(scores.tolist())
     ]
 

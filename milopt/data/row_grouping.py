@@ -17,6 +17,7 @@ from milopt.data.limits import MAX_NAME_LENGTH
 from milopt.data.messages import format_path, quote
 from milopt.declaration.array_conversion import make_read_only
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.scaled_rows import row_slices
 from milopt.errors import DataError
 
 _MISSING_LABELS = ("", "?", "nan")
@@ -128,17 +129,29 @@ def group_rows(
     if not len(names) == len(labels) == instances.shape[0] or not names:
         counts = f"{len(names)} bag names and {len(labels)} labels for {instances.shape[0]} instances"
         raise _table_error(source, f"there are {counts}; give one of each per instance, and at least one instance")
-    finite = np.isfinite(instances.data if isinstance(instances, sp.csr_array) else instances)
-    if not finite.all():
-        place = int(np.flatnonzero(~finite)[0])
-        row, column = divmod(place, instances.shape[1])
-        if isinstance(instances, sp.csr_array):
-            row, column = (int(entry[place]) for entry in instances.tocoo().coords)
-        raise _table_error(source, f"the value of feature {column} is not a finite number", row)
+    place = _first_nonfinite(instances)
+    if place is not None:
+        raise _table_error(source, f"the value of feature {place[1]} is not a finite number", place[0])
     rows = RowGrouping(lambda problem, row: _table_error(source, problem, row), "row", labelled=labelled)
     for row, (bag, label) in enumerate(zip(names, labels, strict=True)):
         rows.add(bag, label, row)
     return rows.data_set(name, str(source), instances, features)
+
+
+def _first_nonfinite(instances: Points) -> tuple[int, int] | None:
+    """Return row and column of the first value that is NaN or infinite; None if there is none."""
+    if isinstance(instances, sp.csr_array):
+        wrong = np.flatnonzero(~np.isfinite(instances.data))
+        if not wrong.size:
+            return None
+        row, column = (int(entry[wrong[0]]) for entry in instances.tocoo().coords)
+        return row, column
+    for rows in row_slices(*instances.shape):
+        finite = np.isfinite(instances[rows])
+        if not finite.all():
+            row, column = divmod(int(np.flatnonzero(~finite)[0]), instances.shape[1])
+            return rows.start + row, column
+    return None
 
 
 def label_bags(bags: Bags, labels: Sequence[str], name: str, source: Path | str, *, labelled: bool = True) -> DataSet:

@@ -428,6 +428,22 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         """
         return explain_bag(self._fitted_state(), *self._prepare_explained_bag(bag))
 
+    def check_bags(self, bags: object) -> Bags:
+        """Convert bags, and check that they have the features of the training bags.
+
+        Parameters
+        ----------
+        bags : list of array, 3-D array or Bags
+            Bags with the features of the training bags.
+
+        Returns
+        -------
+        Bags
+            The bags, not scaled.
+        """
+        self._fitted_state()
+        return check_new_bags(self, bags)
+
     def report(self) -> Report:
         """Summarise the fit: data, program, solver, status, certificate and seconds.
 

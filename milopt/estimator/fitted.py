@@ -7,6 +7,8 @@ same data, without solving.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -70,12 +72,12 @@ class FittedState:
 
     def score_new(self, bags: Bags) -> Floats:
         """Scale and score bags by class, in blocks of bags."""
-        return np.concatenate([self.scores(self.training.scaling(part)) for part in bag_blocks(bags)])
+        return _concatenate_blocks(self.scores(self.training.scaling(part)) for part in bag_blocks(bags))
 
     def score_new_instances(self, bags: Bags) -> Floats:
         """Scale the instances of bags and score them by class, in blocks of bags."""
         scaling = self.training.scaling
-        return np.concatenate([self.instance_scores(scaling(part).instances) for part in bag_blocks(bags)])
+        return _concatenate_blocks(self.instance_scores(scaling(part).instances) for part in bag_blocks(bags))
 
     def program_scores(self, bags: Bags) -> list[Floats]:
         """Score scaled bags by each program; positive scores stand for the class with y = +1 in that program."""
@@ -112,6 +114,19 @@ class FittedState:
             replace(result, program=Program(result.program.name)) for result in self.stored_results
         )
         return vars(self) | {"stored_results": without_programs, "has_programs": False}
+
+
+def _concatenate_blocks(blocks: Iterator[Floats]) -> Floats:
+    """Return the scores of all blocks of bags.
+
+    The expression of a score refers to itself and to the bags, so that only the garbage collector frees a block.
+    """
+    parts: list[Floats] = []
+    for scores in blocks:
+        if parts:
+            gc.collect(1)
+        parts.append(scores)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class FittedAttributes:

@@ -10,8 +10,9 @@ import re
 import socket
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -46,7 +47,7 @@ def attempt_task(index: int, task: Task, data: TaskData) -> tuple[int, TaskOutco
         return index, task_failure(task, str(error), error.exit_code)
     except Exception as error:
         # A model of the user may raise any exception, not only `MiloptError`.
-        return index, task_failure(task, _format_exception(error), 1)
+        return index, task_failure(task, format_exception(error), 1)
 
 
 def task_failure(task: Task, reason: str, exit_code: int) -> Failure:
@@ -95,22 +96,31 @@ def worker_runner(n_jobs: int) -> Runner:
     return run_on_workers
 
 
+@contextmanager
+def dask_client(address: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the package `distributed` and a client of the Dask cluster whose scheduler has this address.
+
+    At the end of the block, tasks that are still waiting are cancelled.
+    """
+    distributed = _import_distributed()
+    _check_address(address)
+    client = _connect(distributed, address)
+    try:
+        yield distributed, client
+    finally:
+        client.close()
+
+
 def dask_runner(address: str) -> Runner:
     """Return a runner on the Dask cluster whose scheduler has this address.
 
     If a worker dies, another one runs its tasks again, at most MAX_RETRIES times.
     """
-    try:
-        import distributed
-    except ImportError:
-        raise MissingSolverError(
-            "A Dask cluster needs the package distributed, which is not installed: run `pip install 'milopt[dask]'`."
-        ) from None
+    _import_distributed()
     _check_address(address)
 
     def run_on_dask(tasks: Sequence[Task], data: TaskData) -> Outcomes:
-        client = _connect(distributed, address)
-        try:
+        with dask_client(address) as (distributed, client):
             with warnings.catch_warnings():
                 # Dask warns that the data are large. They are sent as a task of their own, so that Dask can send them
                 # again if a worker dies.
@@ -126,12 +136,20 @@ def dask_runner(address: str) -> Runner:
                 if future.status == "finished":
                     yield future.result()
                 else:
-                    yield index, task_failure(tasks[index], _format_exception(future.exception()), 1)
-        finally:
-            # Closing the client cancels the tasks that are still waiting.
-            client.close()
+                    yield index, task_failure(tasks[index], format_exception(future.exception()), 1)
 
     return run_on_dask
+
+
+def _import_distributed() -> Any:
+    """Return the package `distributed`; raise an error if it is not installed."""
+    try:
+        import distributed
+    except ImportError:
+        raise MissingSolverError(
+            "A Dask cluster needs the package distributed, which is not installed: run `pip install 'milopt[dask]'`."
+        ) from None
+    return distributed
 
 
 def _connect(distributed: Any, address: str) -> Any:
@@ -170,7 +188,7 @@ def _build_task_data(instances: Any, offsets: Any, labels: np.ndarray[Any, Any])
     return TaskData(Bags(instances, offsets), labels)
 
 
-def _format_exception(error: BaseException | None) -> str:
+def format_exception(error: BaseException | None) -> str:
     """Return an exception as a sentence that names the file and the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from milopt import load_data
 from milopt.data import DataSet, from_frame
 from milopt.data.matlab_format import CellArray, read_variables
+from milopt.declaration.array_conversion import is_memory_mapped
 from milopt.errors import DataError
 from tests.data.malformed_matlab import LEVEL_5, cells, element, saved
 
@@ -169,6 +170,44 @@ def test_npz_with_bag_names_is_read(read) -> None:
     assert data.ids == ("z", "x", "y")
     assert [bag.tolist() for bag in data.bags] == [BAGS[2].tolist(), BAGS[0].tolist(), BAGS[1].tolist()]
     assert data.labels.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("packing", ["savez", "savez_compressed", "beside"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_instances_are_memory_mapped_unless_they_are_compressed(tmp_path, monkeypatch, packing, order) -> None:
+    instances = np.asarray(STACKED, dtype=np.float32, order=order)
+    path, others = tmp_path / "made.npz", {"offsets": [0, 2, 3, 6], "labels": [1, 0, 1]}
+    if packing == "beside":
+        np.savez(path, **others)
+        np.save(tmp_path / "made.npy", instances)
+    else:
+        getattr(np, packing)(path, instances=instances, **others)
+    small = load_data(path)
+    assert type(small.bags.instances) is np.ndarray
+    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.BLOCK_VALUES", 4)
+    data = load_data(path)
+    raw = data.bags.instances.raw
+    assert raw.dtype == np.float32
+    assert is_memory_mapped(raw) == (packing != "savez_compressed" and order == "C")
+    assert np.array_equal(raw, STACKED)
+    assert data.digest == small.digest
+    named = tmp_path / "named.npz"
+    np.savez(named, instances=instances, bag=np.array([*"xxyzzz"]), labels=[1, 1, 0, 1, 1, 1])
+    assert load_data(named).digest == small.digest
+
+
+def test_a_broken_file_of_instances_is_one_sentence(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.BLOCK_VALUES", 4)
+    np.savez(tmp_path / "made.npz", offsets=[0, 2, 3, 6], labels=[1, 0, 1])
+    np.save(tmp_path / "made.npy", STACKED)
+    content = (tmp_path / "made.npy").read_bytes()
+    for broken, reason in ((content[:-1], "exceeds the file"), (b"text", "broken one"), (b"", "broken one")):
+        (tmp_path / "made.npy").write_bytes(broken)
+        with pytest.raises(DataError, match=rf"made\.npy: .*{reason}"):
+            load_data(tmp_path / "made.npz")
+    np.save(tmp_path / "made.npy", np.array([object()]), allow_pickle=True)
+    with pytest.raises(DataError, match="Python objects, which are never loaded"):
+        load_data(tmp_path / "made.npz")
 
 
 def test_a_pickle_is_never_loaded(read, tmp_path: Path) -> None:
