@@ -7,12 +7,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from milopt import Bags, Linear, Nystrom, as_bags, load_model
 from milopt.declaration.bags import scaled_rows
 from milopt.declaration.bags.column_statistics import column_moments, column_range
+from milopt.declaration.bags.mixed_rows import MixedRows
 from milopt.declaration.bags.scaled_rows import ScaledRows, bag_slices
 from milopt.declaration.kernels.dictionary import choose_dictionary
+from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.errors import BagsError, MiloptWarning
 from milopt.estimator.scaling import fit_scaling
 from milopt.models import LSSVM, MIORDM, MISVM, ODM, SAFE, SetKernelSVM
@@ -52,7 +55,7 @@ def labelled_bags():
     return rows, offsets, y
 
 
-@pytest.mark.parametrize("shift", [0.0, 1.0, 1e7], ids=["no shift", "folded", "not folded"])
+@pytest.mark.parametrize("shift", [0.0, 1.0, 1e5], ids=["no shift", "folded", "not folded"])
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int16, ">f4"])
 def test_products_are_those_of_the_scaled_array(small_blocks, shift, kind):
     raw = (10 * float32_rows()).astype(kind)
@@ -72,6 +75,42 @@ def test_products_are_those_of_the_scaled_array(small_blocks, shift, kind):
         np.testing.assert_allclose(rows @ w, dense @ w, rtol=1e-12, atol=1e-12 * np.abs(dense).max())
     for a in (rng.normal(size=COUNT), rng.normal(size=(COUNT, 2)), np.eye(COUNT)[5], np.zeros(COUNT)):
         np.testing.assert_allclose(rows.T @ a, dense.T @ a, rtol=1e-12, atol=1e-10 * np.abs(dense).max())
+
+
+def test_a_shift_that_would_cancel_is_not_folded():
+    rng = np.random.default_rng(4)
+    raw = 1e8 + rng.integers(-99, 99, (COUNT, WIDTH)) / 8
+    dense = raw - 1e8
+    rows = ScaledRows(raw, np.full(WIDTH, 1e8), np.ones(WIDTH))
+    w, a = rng.normal(size=WIDTH), rng.normal(size=COUNT)
+    np.testing.assert_allclose(rows @ w, dense @ w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows.T @ a, dense.T @ a, rtol=1e-12, atol=1e-12)
+
+
+def test_mixed_rows_are_scaled_rows_and_combinations_of_them(small_blocks):
+    rng = np.random.default_rng(5)
+    rows = ScaledRows(float32_rows(), rng.normal(size=WIDTH), rng.uniform(0.5, 2, WIDTH))
+    dense, points = np.asarray(rows), rng.integers(COUNT, size=(50, 3))
+    count = np.where(np.arange(50) % 3, 1, 3)
+    parts = [rng.normal(size=size) for size in count]
+    indices = np.concatenate([np.sort(row[:size]) for row, size in zip(points, count, strict=True)])
+    combinations = sp.csr_array((np.concatenate(parts), indices, np.append(0, np.cumsum(count))), shape=(50, COUNT))
+    expected = combinations @ dense
+    mixed = FeatureRows(Linear(), rows).take(combinations)
+    assert isinstance(mixed, MixedRows)
+    w, a = rng.normal(size=WIDTH), rng.normal(size=50)
+    for given, wanted in (
+        (np.asarray(mixed), expected),
+        (mixed[7:30], expected[7:30]),
+        (mixed[np.array([9, 3])], expected[[9, 3]]),
+        (mixed[4], expected[4]),
+        (mixed[:, 1], expected[:, 1]),
+        (mixed @ w, expected @ w),
+        (mixed.T @ a, expected.T @ a),
+        (mixed.squared_norms(), (expected**2).sum(axis=1)),
+        (FeatureRows(Linear(), rows).take(combinations[1:3]), expected[1:3]),
+    ):
+        np.testing.assert_allclose(np.asarray(given), wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_sums_of_float32_rows_have_the_accuracy_of_float64():
