@@ -321,7 +321,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         ndarray of shape (n_bags,) or (n_bags, n_classes)
             One score per bag for two classes, otherwise one column per class.
         """
-        return self._fitted_state().score_new(check_new_bags(self, bags))
+        return self._fitted_state().score_new(self.check_bags(bags))
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
         """Predict the label of each bag.
@@ -373,7 +373,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         list of ndarray
             One array per bag, of shape (n_instances,) for two classes, otherwise (n_instances, n_classes).
         """
-        given = check_new_bags(self, bags)
+        given = self.check_bags(bags)
         return np.split(self._fitted_state().score_new_instances(given), given.offsets[1:-1])
 
     def predict_instances(self, bags: object) -> list[npt.NDArray[Any]]:
