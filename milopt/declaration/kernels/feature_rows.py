@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.declaration.bags.mixed_rows import MixedRows
-from milopt.declaration.bags.scaled_rows import is_scaled_rows, row_slices
+from milopt.declaration.bags.scaled_rows import fits_in_block, is_scaled_rows, row_slices
 from milopt.declaration.kernels.gram import inner_products, squared_norms
 from milopt.declaration.kernels.kernel import Kernel, Linear
 from milopt.declaration.programs.sparse import take_rows, transpose
@@ -25,6 +25,9 @@ MAX_STORED_BYTES = 1024 * 2**20
 """Maximum size of features that are stored, in bytes; features of more points are computed again for every product."""
 BLOCK_BYTES = 32 * 2**20
 """Size of the features of one block of points, in bytes, if the features are not stored."""
+
+MAX_DENSE_BLOCKS = 8
+"""Number of blocks of `ScaledRows` up to which rows that a solver holds are converted to float64, which is faster."""
 
 
 class FeatureRows:
@@ -79,7 +82,8 @@ class FeatureRows:
     def take(self, combinations: sp.csr_array) -> Points:
         """Return E Phi for a sparse matrix E of combinations of points, with few points per row.
 
-        Of `ScaledRows`, rows of E with one entry are copied in the type of the points, and stay scaled on demand.
+        The result of `ScaledRows` is dense if it has at most `MAX_DENSE_BLOCKS` blocks. Otherwise, rows of E with one
+        entry are copied in the type of the points, and stay scaled on demand.
         """
         lengths = np.diff(combinations.indptr)
         is_single = lengths == 1
@@ -87,7 +91,8 @@ class FeatureRows:
             return self.combine(combinations)
         first = combinations.indptr[:-1][is_single]
         points, factors = combinations.indices[first].astype(np.intp), combinations.data[first]
-        if not is_scaled_rows(self._stored):
+        is_small = fits_in_block(combinations.shape[0] * self.count // MAX_DENSE_BLOCKS)
+        if is_small or not is_scaled_rows(self._stored):
             return self.rows(points) * factors[:, None] if is_single.all() else self.combine(combinations)
         chosen = self._stored.select(points).times_factors(factors)
         if not is_single.all():
