@@ -29,7 +29,16 @@ ALIASES = """\
 DATA = ("Bags", "as_bags", "load_data", "from_series", "load_gram")
 SOLVING = ("solve", "compare", "explain", "Session", "Options", "available_solvers", "get_solver")
 RESULTS = ("Result", "Step", "Termination", "PointStatus")
-LEARNING = ("BagClassifier", "BagFeatures", "InstanceTransformer", "load_model", "evaluate", "rank")
+LEARNING = (
+    "BagClassifier",
+    "BagFeatures",
+    "InstanceTransformer",
+    "load_model",
+    "evaluate",
+    "rank",
+    "score_bags",
+    "score_instances",
+)
 PROGRAMS = ("Program", "read_program", "concatenate", "hstack", "stack", "vstack")
 
 
