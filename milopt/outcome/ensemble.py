@@ -64,7 +64,11 @@ class OracleMembers:
             inside = self.evaluate(leaf.argument)
             return np.stack([leaf.value(column, leaf.segments) for column in inside.T], axis=1)
         if isinstance(leaf, FunctionEvaluation):
-            return kernel_times(leaf.function.kernel, leaf.points, *self.expansion(leaf.function))
+            points, coefficients = self.expansion(leaf.function)
+            used = np.flatnonzero(coefficients.any(axis=1))
+            if not used.size:
+                return np.zeros((leaf.size, self.count))
+            return kernel_times(leaf.function.kernel, leaf.points, points[used], coefficients[used])
         raise DeclarationError(
             f"A column may contain an oracle's functions, atoms of expressions and variables, not {leaf.describe()}."
         )

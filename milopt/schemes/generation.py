@@ -126,8 +126,8 @@ class GenerationRun:
         rows, offset = [row for row in self.rows if row.weight > 0], 0.0
         if not rows and self.last_master is None and self.failed_master is not None:
             return None
-        if rows and self.problem.offset is not None:
-            offset = self.problem.offset(ensemble_scores(rows))
+        if self.problem.offset is not None:
+            offset = self.problem.offset(ensemble_scores(rows) if rows else np.zeros(len(self.problem.bags)))
         weighted = [[(row.priced, row.weight) for row in rows if row.oracle == k] for k in range(len(self.pricings))]
         return Ensemble(tuple(join_columns(columns) for columns in weighted), offset)
 
@@ -220,14 +220,19 @@ class GenerationRun:
             # The prices come from solved masters, so the master's own rows hold for any value that is at least the
             # current master objective.
             value = max(value, self.last_master.objective)
-        elif not self._master_rows_involve_only_prices():
+        elif not self._is_value_only_restricted_by_columns():
             return
         self.upper = value if self.upper is None else min(value, self.upper)
 
-    def _master_rows_involve_only_prices(self) -> bool:
-        """Return True if no variable other than prices occurs in the master's own rows."""
-        rows = self.problem.master.constraints.values()
-        return all(leaf in self.problem.start for row in rows for leaf, _ in row.expression.terms)
+    def _is_value_only_restricted_by_columns(self) -> bool:
+        """Return True if the objective contains no price, and the master's own rows no variable other than prices.
+
+        Then the prices at the start are feasible with every value that the columns allow.
+        """
+        master, prices = self.problem.master, self.problem.start
+        if any(leaf in prices for leaf, _ in master.objective.terms):
+            return False
+        return all(leaf in prices for row in master.constraints.values() for leaf, _ in row.expression.terms)
 
     def _is_violated(self, constraint: Constraint, priced: PricedColumn) -> bool:
         """Return True if the last master violates the row of a column by more than the tolerance.
@@ -261,15 +266,28 @@ class GenerationRun:
         has_risen = self._has_risen(outcome.objective)
         self.constant_rounds = 0 if has_risen else self.constant_rounds + 1
         update_weights(self.rows, self._multipliers_by_block(), has_risen)
-        proof, seconds = outcome.certificate, self.clock.elapsed()
-        self.history.append(Step(outcome.objective, self.upper, proof, seconds, len(self.rows), self.last_value))
+        self.history.append(self._make_step(outcome))
         if self.clock.is_over():
             return self._end_at_limit()
         return self._end_if_stalled()
 
+    def _make_step(self, outcome: Outcome) -> Step:
+        """Return the step of a solved master, with objective, bound and value in the declared sense of the master."""
+        sign = self._sign
+        bound = None if self.upper is None else sign * self.upper
+        value = None if self.last_value is None else sign * self.last_value
+        return Step(sign * outcome.objective, bound, outcome.certificate, self.clock.elapsed(), len(self.rows), value)
+
+    @property
+    def _sign(self) -> float:
+        """-1 if the master is maximised, else 1; bounds and values of columns are those of the minimised master."""
+        return -1.0 if self.session.program.maximizes else 1.0
+
     def _has_risen(self, now: float) -> bool:
         """Return True if the objective `now` is the first, or exceeds that of the last master by more than rounding."""
-        return not self.history or now - self.history[-1].objective > ZERO_TOLERANCE * largest_column(self.rows)
+        if not self.history:
+            return True
+        return now - self._sign * self.history[-1].objective > ZERO_TOLERANCE * largest_column(self.rows)
 
     def _end_if_stalled(self) -> RunEnd | None:
         """Return the end of the run if the objective did not increase for too many rounds; None to continue."""
@@ -279,11 +297,10 @@ class GenerationRun:
         now = self.history[-1].objective
         if len(self.history) <= rounds:
             return None
-        if now - self.history[-1 - rounds].objective > self.tolerance * abs(now):
+        if self._sign * (now - self.history[-1 - rounds].objective) > self.tolerance * abs(now):
             return None
-        rise = (
-            f"The objective has increased by less than {self.tolerance:g} (relative) in {_format_round_count(rounds)}"
-        )
+        change = "increased" if self._sign > 0 else "decreased"
+        rise = f"The objective has {change} by less than {self.tolerance:g} (relative) in {_format_round_count(rounds)}"
         return (
             Termination.STALLED,
             f"{self._degenerate_message() or self._residual_message() or rise}; {self._kept_message}",

@@ -11,7 +11,8 @@ Problem classes:
   evaluation form, and kernel values between points are not computed.
 
 All other programs are rejected with a reason. Oracles of column generation are priced by separate algorithms: over the
-1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`) and over a simplex (`unit_simplex_program`).
+1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`), over a simplex (`unit_simplex_program`) and over
+the entries of a dictionary (`dictionary_choice`).
 Multipliers are computed in milopt's signs.
 """
 
@@ -154,21 +155,28 @@ class Native(Solver):
         return NativeEngine(form, options)
 
     def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
-        """Return True for weak learners over the 1-norm ball, over a ball of the kernel's space, or over a simplex."""
-        from milopt.solvers.native.unit_simplex_program import recognise_unit_simplex_program
+        """Return True for weak learners over a ball or a simplex, and for choices of a point of a dictionary."""
+        from milopt.solvers.native.dictionary_choice import recognise_dictionary_choice
         from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
+        from milopt.solvers.native.unit_simplex_program import recognise_unit_simplex_program
 
         if any(recognise_weak_learning_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
             return True
-        return recognise_unit_simplex_program(oracle, bags) is not None
+        if recognise_unit_simplex_program(oracle, bags) is not None:
+            return True
+        return recognise_dictionary_choice(oracle, bags) is not None
 
     def pricing(self, oracle: Oracle, bags: Bags, options: Options) -> Pricing | None:
-        """Return the pricing algorithm for the oracle's ball or simplex, or None if no algorithm supports it."""
+        """Return the pricing algorithm for the oracle's ball, simplex or dictionary; None if none supports it."""
+        from milopt.solvers.native.dictionary_choice import DictionaryChoicePricing, recognise_dictionary_choice
         from milopt.solvers.native.unit_simplex_program import UnitSimplexPricing, recognise_unit_simplex_program
 
         choice = recognise_unit_simplex_program(oracle, bags)
         if choice is not None:
             return UnitSimplexPricing(choice)
+        entry = recognise_dictionary_choice(oracle, bags)
+        if entry is not None:
+            return DictionaryChoicePricing(entry)
         # Imported here, because these modules import numba, which takes a second.
         from milopt.solvers.native.hilbert_ball.hilbert_ball import hilbert_ball_pricing
         from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing

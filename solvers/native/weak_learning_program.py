@@ -70,7 +70,7 @@ def recognise_weak_learning_program(
     kernel's space. Returns None if the program has another structure.
     """
     program = oracle.program
-    radius = _ball_radius(program, ball)
+    radius = ball_radius(program, ball)
     edge = program.minimized_objective()
     # A parameter times an expression also gives a term for the expression's constant, which is 0 here: ignore it.
     terms = [(leaf, by) for leaf, by in edge.terms if by.products or by.matrix.count_nonzero()]
@@ -79,7 +79,7 @@ def recognise_weak_learning_program(
     leaf, coefficient = terms[0]
     evaluation = _evaluation_inside_bag_max(leaf)
     column = oracle.column(bags)
-    weights = _affine_weights(coefficient)
+    weights = affine_weights(coefficient)
     if evaluation is None or weights is None or not _is_only_unknown(program, evaluation.function):
         return None
     assert isinstance(leaf, BagMax)
@@ -116,7 +116,7 @@ def _evaluation_inside_bag_max(leaf: Expression) -> FunctionEvaluation | None:
     return evaluation if evaluation.points is leaf.argument_bags.instances else None
 
 
-def _affine_weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, Vector] | None:
+def affine_weights(coefficient: Coefficient) -> tuple[Parameter, sp.csr_array, Vector] | None:
     """Return (p, S, s) if a coefficient is a row (S p + s)' that depends on exactly one parameter p, else None."""
     if len(coefficient.products) != 1 or coefficient.matrix.count_nonzero():
         return None
@@ -148,7 +148,7 @@ def _column_factors(column: Expression, function: Function, bags: Bags) -> Vecto
     return diagonal if coefficient.matrix.count_nonzero() == np.count_nonzero(diagonal) else None
 
 
-def _ball_radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
+def ball_radius(program: Program, ball: type[Norm1] | type[Norm]) -> float | None:
     """Return the radius if the only constraint is a ball of this kind for the program's only function, else None."""
     if len(program.constraints) != 1 or len(program.functions) != 1:
         return None

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from milopt.arrays import Points
 from milopt.declaration.atoms.atom import Atom, SelectionAtom
-from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.bag_rows import bag_rows
+from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.declaration.kernels.gram import orthonormal_basis
 from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
@@ -149,7 +151,7 @@ class Program(ProgramViews, Problem):
         self,
         name: str,
         kernel: Kernel | Callable[..., object],
-        dictionary: npt.ArrayLike | Points | None = None,
+        dictionary: npt.ArrayLike | Points | Bags | None = None,
         *,
         orthonormal: bool = False,
     ) -> Function:
@@ -161,9 +163,9 @@ class Program(ProgramViews, Problem):
             Name of the function.
         kernel : Kernel or callable
             Kernel, or a function of two arrays that returns the Gram matrix.
-        dictionary : array-like of shape (n_atoms, n_features), optional
-            Points Z with f = sum_z a_z K(z, .); `f.coefficients` is the variable a. Without it, f is any function of
-            the space.
+        dictionary : array-like of shape (n_atoms, n_features) or Bags, optional
+            Points Z with f = sum_z a_z K(z, .), or bags for a kernel of bags; `f.coefficients` is the variable a.
+            Without it, f is any function of the space.
         orthonormal : bool, default=False
             Whether the coefficients are those of an orthonormal basis of the span of the functions K(z, .), which is
             better conditioned. K(Z, Z) is then computed at once.
@@ -178,7 +180,10 @@ class Program(ProgramViews, Problem):
         if dictionary is None:
             self.functions[name] = Function(name, own_kernel, None, None)
             return self.functions[name]
-        atoms = as_points(dictionary, f"The dictionary of {name!r}")
+        if isinstance(own_kernel, BagKernel):
+            atoms = bag_rows(as_bags(dictionary))
+        else:
+            atoms = as_points(dictionary, f"The dictionary of {name!r}")
         if atoms.shape[0] == 0:
             raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
         basis: npt.NDArray[np.float64] | None = None

@@ -1,0 +1,189 @@
+"""Pricing of oracles that choose one point of a dictionary:  min  (S p + s)' f(B) + t'p + r   over  ||a||_1 <= radius.
+
+f(B) is the vector of the values of f = sum_z a_z K(z, .), with K between the points B and the dictionary; p is a
+parameter (the prices). S, s, t and r are constant. An objective that is maximised is negated first. The function is not
+inside a maximum, so the objective is linear in a, and the best a are vertices of the 1-norm ball: plus or minus the
+radius at one point z. All vertices are enumerated, so the smallest value is also a lower bound, and it is certified.
+
+The matrix K is computed in blocks of columns. Blocks are kept between calls up to `MAX_KEPT_BYTES`; the others are
+computed again in every call. For bags with N instances of d features and a dictionary of k points, that costs about
+2 N k d floating point operations per call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from milopt.arrays import Floats, Index, Vector
+from milopt.declaration.atoms.norm1 import Norm1
+from milopt.declaration.bags.bags import Bags
+from milopt.declaration.programs.coefficient import Coefficient
+from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import FunctionEvaluation, Parameter
+from milopt.declaration.programs.semi_infinite import Oracle
+from milopt.outcome.certificate import Certificate
+from milopt.solvers.native.weak_learning_program import affine_weights, ball_radius
+from milopt.solving.clock import Clock
+from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
+
+BLOCK_BYTES = 2**24
+"""Size in bytes of a block of columns of K, which always has at least one column."""
+MAX_KEPT_BYTES = 2**28
+"""Maximum number of bytes of all blocks that are kept between calls."""
+MAX_COLUMNS = 30
+"""Maximum number of columns that one call returns.
+
+With 1, 10, 30 and 100 columns, a fit of MILES to 1000 bags with 10,000 instances (lam=0.1) took 2.6, 1.5, 1.5 and 2.0
+CPU seconds, in 218, 26, 10 and 7 rounds.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryChoice:
+    """Parts of a recognised program; f, a, p, S, s, t and r are those of the module docstring."""
+
+    evaluation: FunctionEvaluation
+    """The values f(B)."""
+    radius: float
+    """Radius of the 1-norm ball."""
+    prices: Parameter
+    """The parameter p."""
+    slope: sp.csr_array
+    """The matrix S."""
+    offset: Vector
+    """The vector s."""
+    price_cost: Vector
+    """The vector t."""
+    constant_cost: float
+    """The number r."""
+    column_factors: sp.csr_array
+    """Matrix D in  column = D f(B) + constant."""
+    constant: Vector
+    """Constant part of the columns."""
+    sign: float
+    """-1 if the declared objective is maximised, else +1. The declared objective is `sign` times the minimised one."""
+
+
+def recognise_dictionary_choice(oracle: Oracle, bags: Bags) -> DictionaryChoice | None:
+    """Recognise the program of an oracle as the choice of a point of a dictionary; None for another structure."""
+    program = oracle.program
+    radius = ball_radius(program, Norm1)
+    if radius is None or len(program.variables) != 1:
+        return None
+    function = next(iter(program.functions.values()))
+    objective = program.minimized_objective()
+    terms = [(leaf, by) for leaf, by in objective.terms if by.products or by.matrix.count_nonzero()]
+    evaluations = [(leaf, by) for leaf, by in terms if isinstance(leaf, FunctionEvaluation)]
+    if function.basis is not None or len(evaluations) != 1 or evaluations[0][0].function is not function:
+        return None
+    evaluation, coefficient = evaluations[0]
+    weights = affine_weights(coefficient)
+    column = _column_of(oracle.column(bags), evaluation)
+    if weights is None or column is None or weights[0] not in oracle.prices:
+        return None
+    others = [(leaf, by) for leaf, by in terms if leaf is not evaluation]
+    if any(leaf is not weights[0] or by.products for leaf, by in others):
+        return None
+    prices, slope, offset = weights
+    price_cost = sum((by.matrix.toarray()[0] for _, by in others), start=np.zeros(prices.size))
+    return DictionaryChoice(
+        evaluation,
+        radius,
+        prices,
+        slope,
+        offset,
+        price_cost,
+        float(objective.constant[0]),
+        column[0].matrix,
+        column[1],
+        -1.0 if program.maximizes else 1.0,
+    )
+
+
+def _column_of(column: Expression, evaluation: FunctionEvaluation) -> tuple[Coefficient, Vector] | None:
+    """Return (D, constant) if a column is  D f(B) + constant  with the same values f(B), else None."""
+    if len(column.terms) != 1 or len(column.shape) != 1:
+        return None
+    leaf, coefficient = column.terms[0]
+    if not isinstance(leaf, FunctionEvaluation) or coefficient.products:
+        return None
+    same = leaf.function is evaluation.function and leaf.points is evaluation.points
+    return (coefficient, column.constant) if same else None
+
+
+class DictionaryChoicePricing(Pricing):
+    """Pricing by enumeration of a dictionary, with kernel values in blocks (see the module docstring)."""
+
+    solver = "native"
+
+    def __init__(self, choice: DictionaryChoice) -> None:
+        self._choice = choice
+        self._kept: dict[int, Floats] = {}
+
+    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+        """Return the columns of the best vertices, at most `MAX_COLUMNS`, with the best objective as the bound.
+
+        At the time limit, return the best vertices of the blocks so far, without a bound. `starts` is not used.
+        """
+        choice = self._choice
+        p = prices[choice.prices]
+        edges = np.zeros(self._size)
+        weights = choice.slope @ p + choice.offset
+        is_complete = True
+        for part, block in self._blocks():
+            edges[part] = weights @ block
+            if clock.is_over() and part.stop < self._size:
+                is_complete = False
+                break
+        base = float(choice.price_cost @ p) + choice.constant_cost
+        best = _largest(np.abs(edges), MAX_COLUMNS)
+        columns = tuple(self._make_column(int(z), float(edges[z]), base) for z in best)
+        bound = choice.sign * (base - choice.radius * abs(float(edges[best[0]])))
+        return PricingResult(columns, bound if is_complete else None)
+
+    @property
+    def _size(self) -> int:
+        """Number of points of the dictionary."""
+        return self._choice.evaluation.function.coefficients.size
+
+    def _blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield the matrix K in blocks of consecutive columns, as pairs (slice of the columns, block)."""
+        step = max(1, BLOCK_BYTES // (8 * self._choice.evaluation.size))
+        kept_bytes = sum(block.nbytes for block in self._kept.values())
+        for start in range(0, self._size, step):
+            part = slice(start, min(start + step, self._size))
+            block = self._kept.get(start)
+            if block is None:
+                block = self._kernel_values(part)
+                if kept_bytes + block.nbytes <= MAX_KEPT_BYTES:
+                    self._kept[start] = block
+                    kept_bytes += block.nbytes
+            yield part, block
+
+    def _kernel_values(self, part: slice) -> Floats:
+        """Return K between the points B and the points of the dictionary in the slice `part`."""
+        evaluation = self._choice.evaluation
+        dictionary = evaluation.function.dictionary
+        assert dictionary is not None
+        return np.asarray(evaluation.function.kernel(evaluation.points, dictionary[part]))
+
+    def _make_column(self, z: int, edge: float, base: float) -> PricedColumn:
+        """Return the column of the better of the two vertices at point z, whose edge (S p + s)'K_z is given."""
+        choice = self._choice
+        function, sign = choice.evaluation.function, -1.0 if edge > 0 else 1.0
+        a = np.zeros(self._size)
+        a[z] = sign * choice.radius
+        values = self._kernel_values(slice(z, z + 1))[:, 0]
+        value = base - choice.radius * abs(edge)
+        column = choice.column_factors @ (a[z] * values) + choice.constant
+        certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
+        return PricedColumn(column, {function.coefficients.name: a}, {}, choice.sign * value, certificate)
+
+
+def _largest(values: Vector, count: int) -> Index:
+    """Return the indices of the `count` largest values, in decreasing order; ties in the order of the indices."""
+    return np.argsort(-values, kind="stable")[:count]
