@@ -73,6 +73,7 @@ _MODULE_OF = {
     "BagFeatures": "milopt.estimator",
     "InstanceTransformer": "milopt.estimator",
     "load_model": "milopt.estimator",
+    "path": "milopt.estimator.path",
     "evaluate": "milopt.evaluation.evaluate",
     "score_bags": "milopt.evaluation.prediction",
     "score_instances": "milopt.evaluation.prediction",

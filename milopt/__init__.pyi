@@ -71,6 +71,7 @@ from milopt.estimator import BagClassifier as BagClassifier
 from milopt.estimator import BagFeatures as BagFeatures
 from milopt.estimator import InstanceTransformer as InstanceTransformer
 from milopt.estimator import load_model as load_model
+from milopt.estimator.path import path as path
 from milopt.evaluation.evaluate import evaluate as evaluate
 from milopt.evaluation.prediction import score_bags as score_bags
 from milopt.evaluation.prediction import score_instances as score_instances

@@ -139,14 +139,16 @@ class StandardForm:
         """Return 1/2 x'Px + q'x + c."""
         return self.P.value(x) + float(self.q @ x) + self.constant
 
-    def differs_in_q_only(self, other: StandardForm) -> bool:
-        """Return True if two forms are equal except for q, constant and names, so that factorisations can be reused."""
+    def differs_only_in(self, other: StandardForm, *parts: str) -> bool:
+        """Return True if two forms are equal except for these attributes, the constant and names.
+
+        An attribute is "q", "g", "lower" or "upper". Factorisations of P and F can then be reused.
+        """
+        vectors = [name for name in ("q", "g", "lower", "upper", "integer") if name not in parts]
         return (
             have_same_entries(self.F, other.F)
             and self.P.equals(other.P)
-            and all(
-                np.array_equal(getattr(self, name), getattr(other, name)) for name in ("g", "lower", "upper", "integer")
-            )
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in vectors)
             and have_same_cones(self.rows, other.rows)
         )
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, ClassVar, Self, cast
 
@@ -254,22 +254,32 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         UncertifiedError
             If a solver returned no point at all. A point without a certificate only gives a warning.
         """
-        options = _options_with_form(self.form, self.options)
         with result_cache():
-            probe, training = self._prepare_training(bags, y, sample_weight)
-            began, compiled = seconds_without_jit(), jit_seconds()
-            limit = options.time_limit if isinstance(options, Options) else None
-            with deadline(limit):
-                programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
-            declaring, compiling = seconds_without_jit() - began, jit_seconds() - compiled
-            if limit is not None:
-                assert options is not None
-                options = replace(options, time_limit=max(limit - declaring - compiling, MIN_SOLVER_SECONDS))
-            results: list[Result] = []
-            for result in solve_each(programs, self.solver, self.scheme, options):
-                _check_has_point(result)
-                probe.check_result(result)
-                results.append(warn_if_scores_are_constant(result, training.bags, training.class_indices))
+            declared = self._declare_fit(*self._prepare_training(bags, y, sample_weight))
+            self._accept_results(declared, solve_each(declared.programs, self.solver, self.scheme, declared.options))
+        return self
+
+    def _declare_fit(self, probe: BagClassifier, training: TrainingSet) -> DeclaredFit:
+        """Declare the programs of a fit, with the time that is left for solving them in the options."""
+        options = _options_with_form(self.form, self.options)
+        began, compiled = seconds_without_jit(), jit_seconds()
+        limit = options.time_limit if isinstance(options, Options) else None
+        with deadline(limit):
+            programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+        declaring, compiling = seconds_without_jit() - began, jit_seconds() - compiled
+        if limit is not None:
+            assert options is not None
+            options = replace(options, time_limit=max(limit - declaring - compiling, MIN_SOLVER_SECONDS))
+        return DeclaredFit(probe, training, programs, options, declaring, compiling)
+
+    def _accept_results(self, declared: DeclaredFit, results: Iterable[Result]) -> None:
+        """Check the results of a fit one by one, and set the fitted attributes."""
+        probe, training = declared.probe, declared.training
+        accepted: list[Result] = []
+        for result in results:
+            _check_has_point(result)
+            probe.check_result(result)
+            accepted.append(warn_if_scores_are_constant(result, training.bags, training.class_indices))
         # Attributes are set only now, so that a failed fit does not change those of the previous fit.
         vars(self).pop("feature_names_in_", None)
         vars(self).update({name: value for name, value in vars(probe).items() if name.endswith("_in_")})
@@ -281,12 +291,11 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
             given,
             probe._unfitted_copy(),
             training,
-            declaring,
-            package_versions(result.solver for result in results),
-            tuple(results),
-            compiling,
+            declared.declare_seconds,
+            package_versions(result.solver for result in accepted),
+            tuple(accepted),
+            declared.declare_jit_seconds,
         )
-        return self
 
     @property
     def results_(self) -> tuple[Result, ...]:
@@ -551,6 +560,19 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         scaled = training.scaling(given)
         cut = given.cut if isinstance(given, Windows) else self.windows_in_
         return ExplainedBag(given, scaled, cut), self.labels(self._fitted_state().scores(scaled))[0]
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredFit:
+    """Declared programs of a fit, one per class (one for two classes), with everything that their results need."""
+
+    probe: BagClassifier
+    """Copy of the model that declared the programs."""
+    training: TrainingSet
+    programs: list[Program | SemiInfinite]
+    options: Options | None
+    declare_seconds: float
+    declare_jit_seconds: float
 
 
 def _check_has_point(result: Result) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import cast
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from milopt.arrays import Floats, Index
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
+from milopt.estimator.path import can_share, fit_together
 from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import format_settings
@@ -70,11 +72,11 @@ def select_candidate(
     # candidates.
     for fold, (train, held_out) in enumerate(_inner_folds(labels, seed, repeats)):
         known, unseen = (bags[train], labels[train]), (bags[held_out], labels[held_out])
-        for index, trial in enumerate(trials):
-            if not trial.reason:
-                trial.fit(
-                    configure_model(model, model.in_selection, base, trial.settings), known, unseen, (index, fold)
-                )
+        for group in warm_groups(configure_model(model, model.in_selection, base), grid):
+            indices = [index for index in group.indices if not trials[index].reason]
+            models = [configure_model(model, model.in_selection, base, grid[index]) for index in indices]
+            for index, outcome in zip(indices, fit_together(models, group.name, *known), strict=True):
+                trials[index].record(outcome, known, unseen, (index, fold))
     candidates = [trial.as_candidate(labels.size * repeats) for trial in trials]
     fits = [fit for trial in trials for fit in trial.fits]
     ranks = [
@@ -98,23 +100,28 @@ class Trial:
     reason: str = ""
     fits: list[Fit] = field(default_factory=list)
 
-    def fit(
-        self, model: BagClassifier, known: LabelledBags, unseen: LabelledBags, candidate_and_fold: tuple[int, int]
+    def record(
+        self,
+        outcome: BagClassifier | MiloptError,
+        known: LabelledBags,
+        unseen: LabelledBags,
+        candidate_and_fold: tuple[int, int],
     ) -> None:
-        """Fit the model to the training bags of a fold, and add its correct predictions and clarities on held-out bags.
+        """Add the correct predictions and clarities of a fitted model on held-out bags; for an error, set `reason`.
 
-        `known` has the training bags and labels, `unseen` those held out. If the fit fails, only `reason` is set.
+        `known` has the training bags and labels of a fold, `unseen` those held out.
         """
         try:
-            fitted = model.fit(*known)
-            scores = fitted.decision_function(unseen[0])
-            correct = int(np.sum(fitted.labels(scores) == unseen[1]))
-            typical_margin = np.sqrt(np.mean(_margins(fitted, fitted.decision_function(known[0]), known[1]) ** 2))
-            margins = _margins(fitted, scores, unseen[1])
+            if isinstance(outcome, MiloptError):
+                raise outcome
+            scores = outcome.decision_function(unseen[0])
+            correct = int(np.sum(outcome.labels(scores) == unseen[1]))
+            typical_margin = np.sqrt(np.mean(_margins(outcome, outcome.decision_function(known[0]), known[1]) ** 2))
+            margins = _margins(outcome, scores, unseen[1])
         except MiloptError as error:
             self.reason = str(error) or type(error).__name__
             return
-        self.fits.append(Fit.from_results(fitted.results_, *candidate_and_fold))
+        self.fits.append(Fit.from_results(outcome.results_, *candidate_and_fold))
         self.correct += correct
         self.clarity += float(np.sum(np.clip(margins / typical_margin, -1, 1))) if typical_margin > 0 else 0.0
 
@@ -124,6 +131,49 @@ class Trial:
         if self.reason:
             return Candidate(settings, None, total, None, self.reason)
         return Candidate(settings, self.correct, total, self.clarity / total)
+
+
+@dataclass(frozen=True)
+class WarmGroup:
+    """Candidates that differ in one number only, which are fitted in one warm run."""
+
+    name: str
+    """Hyper-parameter in which they differ; empty for a single candidate."""
+    indices: tuple[int, ...]
+    """Indices of the candidates, in the order of the number."""
+
+
+def warm_groups(model: BagClassifier, grid: Sequence[Settings]) -> list[WarmGroup]:
+    """Divide the candidates of a grid into groups for `fit_together`.
+
+    The numeric hyper-parameter with the most values is varied within the groups, the first one in case of ties.
+    """
+    values = {name: {settings[name] for settings in grid if _is_number(settings[name])} for name in grid[0]}
+    usable = [name for name in grid[0] if len(values[name]) > 1 and can_share(model, name)]
+    if not usable:
+        return [WarmGroup("", (index,)) for index in range(len(grid))]
+    name = max(usable, key=lambda candidate: len(values[candidate]))
+    groups: list[tuple[Settings, list[int]]] = []
+    for index, settings in enumerate(grid):
+        rest = {key: value for key, value in settings.items() if key != name}
+        known = (
+            next((indices for other, indices in groups if other == rest), None) if _is_number(settings[name]) else None
+        )
+        if known is None:
+            groups.append((rest, [index]))
+        else:
+            known.append(index)
+    return [
+        WarmGroup(name, tuple(sorted(indices, key=lambda index: float(cast(float, grid[index][name])))))
+        if len(indices) > 1
+        else WarmGroup("", tuple(indices))
+        for _, indices in groups
+    ]
+
+
+def _is_number(value: object) -> bool:
+    """Return True for real numbers, not for booleans."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _margins(fitted: BagClassifier, scores: Floats, labels: Labels) -> Floats:

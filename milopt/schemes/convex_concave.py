@@ -18,9 +18,10 @@ without a point if no feasible point was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from milopt.compilation.lowered_program import LoweredProgram, lower_program
 from milopt.compilation.minorant import StandIn, mean_minorant, one_hot_minorants
 from milopt.compilation.sides import other_side_atoms
 from milopt.compilation.status import Termination
@@ -122,36 +123,77 @@ class ConvexConcave(Scheme):
         Result
             Result with the witnesses at its point.
         """
-        program = problem
-        atoms = other_side_atoms(program)
-        if not atoms:
-            return (yield from Direct().steps(program, solver, options, clock))
-        maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
-        others = [atom for atom in atoms if not isinstance(atom, SelectionAtom)]
+        if not other_side_atoms(problem):
+            return (yield from Direct().steps(problem, solver, options, clock))
+        with StepSession(problem, solver, options, witnesses=self._starting_stand_ins(problem)) as session:
+            return (yield from self._steps_in_session(session, clock))
+
+    def run_each(
+        self,
+        programs: Sequence[Program],
+        solver: Solver,
+        options: Options,
+        lowered: Sequence[LoweredProgram | None],
+    ) -> Iterator[tuple[Result, Clock]]:
+        """Solve DC programs one after another in one session, each from its own starting minorants.
+
+        Parameters
+        ----------
+        programs : sequence of Program
+            Programs to solve, each with an atom on its non-convex side.
+        solver : Solver
+            Solver of all convex steps.
+        options : Options
+            Options of the solver.
+        lowered : sequence of LoweredProgram or None
+            Not used, because programs are lowered with their starting minorants.
+
+        Yields
+        ------
+        tuple of Result and Clock
+            Result of a program, and the clock of its solve.
+        """
+        clock = Clock(options.time_limit)
+        with StepSession(programs[0], solver, options, witnesses=self._starting_stand_ins(programs[0])) as session:
+            yield self.result_of_steps(self._steps_in_session(session, clock), clock), clock
+            for program in programs[1:]:
+                clock = Clock(options.time_limit)
+                session.switch_program(program, lower_program(program, self._starting_stand_ins(program)))
+                yield self.result_of_steps(self._steps_in_session(session, clock), clock), clock
+
+    def _starting_stand_ins(self, program: Program) -> dict[Atom, StandIn]:
+        """Return the minorants of the first step: witnesses of maxima, and placeholders for the tangents of others."""
+        maxima, others = _split_atoms(program)
         check_slopes(others)
         start = program.start if self.start is None else self.start
-        witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, start) for atom in maxima}
-        with StepSession(program, solver, options, witnesses=witnesses | zero_placeholders(program, others)) as session:
-            totals, choice = Totals(), WitnessChooser(program, maxima, options.tolerance)
-            starts = starting_tangents(session, others, clock)
-            if others:
-                session.set_witnesses(next(starts, {}))
-            if any(isinstance(witness, Expression) for witness in witnesses.values()):
-                _replace_points_by_witnesses(session, maxima, clock, totals, choice)
-            descent = yield from self._descend_from_feasible(session, atoms, starts, clock, totals, choice)
-            return assemble_result(
-                session.lowering,
-                session.spaces,
-                descent.totals.apply_to(descent.last),
-                solver=solver.name,
-                scheme=self.name,
-                termination=descent.ended,
-                point=final_status(descent.last, descent.ended),
-                message=descent.totals.with_notes(_final_message(descent)),
-                seconds=clock.elapsed(),
-                history=descent.history,
-                witnesses=witnesses_by_name(descent.chosen),
-            )
+        return {atom: starting_stand_in(atom, start) for atom in maxima} | zero_placeholders(program, others)
+
+    def _steps_in_session(self, session: StepSession, clock: Clock) -> Steps[Result]:
+        """Iterate to a fixed point in a session with starting minorants; yield one step per convex program."""
+        program = session.program
+        maxima, others = _split_atoms(program)
+        totals, choice = Totals(), WitnessChooser(program, maxima, session.options.tolerance)
+        starts = starting_tangents(session, others, clock)
+        stand_ins = session.lowering.other_side.stand_ins
+        if others:
+            session.set_witnesses(next(starts, {}))
+        if any(isinstance(stand_ins[atom], Expression) for atom in maxima):
+            _replace_points_by_witnesses(session, maxima, clock, totals, choice)
+        atoms = other_side_atoms(program)
+        descent = yield from self._descend_from_feasible(session, atoms, starts, clock, totals, choice)
+        return assemble_result(
+            session.lowering,
+            session.spaces,
+            descent.totals.apply_to(descent.last),
+            solver=session.solver.name,
+            scheme=self.name,
+            termination=descent.ended,
+            point=final_status(descent.last, descent.ended),
+            message=descent.totals.with_notes(_final_message(descent)),
+            seconds=clock.elapsed(),
+            history=descent.history,
+            witnesses=witnesses_by_name(descent.chosen),
+        )
 
     def _descend_from_feasible(
         self,
@@ -197,6 +239,13 @@ class ConvexConcave(Scheme):
     ) -> Steps[DescentResult]:
         """Descend from the current minorants of the session."""
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
+
+
+def _split_atoms(program: Program) -> tuple[list[SelectionAtom], list[Atom]]:
+    """Return the maxima and the other atoms on their non-convex side."""
+    atoms = other_side_atoms(program)
+    maxima = [atom for atom in atoms if isinstance(atom, SelectionAtom)]
+    return maxima, [atom for atom in atoms if not isinstance(atom, SelectionAtom)]
 
 
 def _is_conclusive(descent: DescentResult) -> bool:

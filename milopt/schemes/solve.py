@@ -25,6 +25,7 @@ from milopt.jit_time import jit_seconds
 from milopt.outcome.result import Result
 from milopt.schemes.attempts import Attempts, make_attempt, warn_if_late
 from milopt.schemes.automatic import resolve_solver, supporting_solvers
+from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
@@ -136,11 +137,14 @@ def solve_each(
     solver: str | Solver | Sequence[str | Solver] = "auto",
     scheme: str | Scheme | None = None,
     options: Options | None = None,
+    *,
+    shares_steps: bool = False,
 ) -> Iterator[Result]:
     """Solve several programs in the same way, such as those of several classes; yield each result when it is ready.
 
-    If each program needs one direct solve by the same solver, the programs share a session, with its kernel values and
-    factorisations.
+    If each program needs one direct solve by the same solver, the programs share a session, with its kernel values,
+    factorisations and last points. With `shares_steps`, DC programs that the convex-concave procedure solves share a
+    session too; each starts from its own witnesses, so that only the convex steps start from earlier points.
     """
     if len(programs) > 1 and not any(problem.oracles for problem in programs) and isinstance(solver, (str, Solver)):
         plain = [problem.core for problem in programs]
@@ -153,23 +157,30 @@ def solve_each(
                 next(supporting_solvers(case, solve_options)) if solver == "auto" else resolve_solver(solver, program)
                 for program, case in zip(plain, cases, strict=True)
             ]
-        solve_options = replace(solve_options, time_limit=clock.seconds_left())
-        if all(type(plan) is Direct for plan in plans) and len({chosen_solver.name for chosen_solver in chosen}) == 1:
-            warn_if_late(chosen[0], solve_options)
-            yield from _solve_in_one_session(plain, chosen[0], solve_options, cases, may_fall_back=solver == "auto")
+        left = replace(solve_options, time_limit=clock.seconds_left())
+        sharing = [Direct, ConvexConcave] if shares_steps and scheme is None else [Direct]
+        if all(plan == plans[0] and type(plan) in sharing for plan in plans) and len({c.name for c in chosen}) == 1:
+            warn_if_late(chosen[0], left)
+            yield from _solve_in_one_session(plain, plans[0], chosen[0], left, cases, may_fall_back=solver == "auto")
             return
     for program in programs:
         yield solve(program, solver, scheme, options)
 
 
 def _solve_in_one_session(
-    programs: Sequence[Program], solver: Solver, options: Options, cases: Sequence[SupportChecker], may_fall_back: bool
+    programs: Sequence[Program],
+    plan: Scheme,
+    solver: Solver,
+    options: Options,
+    cases: Sequence[SupportChecker],
+    may_fall_back: bool,
 ) -> Iterator[Result]:
     """Solve the programs in one session; with `may_fall_back`, try further solvers if an answer is not certified."""
     compiled = jit_seconds()
-    results = Direct().run_each(programs, solver, options, [case.lowered for case in cases])
+    assert isinstance(plan, (Direct, ConvexConcave))
+    results = plan.run_each(programs, solver, options, [case.lowered for case in cases])
     for program, (result, clock) in zip(programs, results, strict=True):
-        attempts = Attempts(program, Direct(), options, clock, compiled)
+        attempts = Attempts(program, plan, options, clock, compiled)
         if not attempts.record_result(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
             attempts.try_automatic(after=solver)
         yield attempts.best_result()

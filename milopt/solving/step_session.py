@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
 import numpy.typing as npt
 
 from milopt.compilation.compiled_form import CompiledForm
@@ -17,6 +18,7 @@ from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.compilation.lowered_program import LoweredProgram, lower_program
 from milopt.compilation.minorant import StandIns
+from milopt.compilation.standard_form import StandardForm
 from milopt.compilation.status import Termination
 from milopt.deadline import deadline
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
@@ -173,7 +175,7 @@ class StepSession:
         """Continue with another program without witnesses, and reuse data of the current one.
 
         Kernel values are reused if functions are evaluated at the same points. An engine keeps its factorisation if the
-        two programs differ only in the linear part of the objective.
+        two programs differ only in the linear part of the objective, in the offsets of rows or in bounds.
         """
         check_program(program)
         before, had = self.live, self.live.compiled.form if self._engine.is_built else None
@@ -181,8 +183,8 @@ class StepSession:
         self.program, self.lowering = program, relowered.lowering
         self.live = LiveForm(relowered, self.options, self.solver, before)
         if had is not None:
-            same = self.live.uses_dual == before.uses_dual and self.live.compiled.form.differs_in_q_only(had)
-            self._apply_change(Change(ChangeKind.LINEAR) if same else FULL_CHANGE)
+            same = self.live.uses_dual == before.uses_dual
+            self._apply_change(_change_between(had, self.live.compiled.form) if same else FULL_CHANGE)
 
     def delete(self, *names: str) -> None:
         """Delete the constraint blocks of these names; raise an error and delete nothing if one does not exist."""
@@ -299,3 +301,14 @@ class StepSession:
         clock.work.build += outcome.build_seconds
         clock.work.solve += outcome.solve_seconds
         return outcome
+
+
+def _change_between(old: StandardForm, new: StandardForm) -> Change:
+    """Return the change from one flat form to another."""
+    if new.differs_only_in(old, "q"):
+        return Change(ChangeKind.LINEAR)
+    if new.differs_only_in(old, "g"):
+        return Change(ChangeKind.OFFSET)
+    if new.differs_only_in(old, "lower", "upper"):
+        return Change(ChangeKind.BOUNDS, np.flatnonzero((new.lower != old.lower) | (new.upper != old.upper)))
+    return Change(ChangeKind.EVERYTHING, np.arange(old.n)) if new.n == old.n else FULL_CHANGE

@@ -285,8 +285,9 @@ class NativeEngine(Engine):
             last_point = self._last_point
             self._discard_model()
             self.rebuilds += 1
-            if last_point is not None and change.index is not None and change.index.size == last_point.size:
-                self._last_point = _relocate_point(last_point, change.index, form.n)
+            places = np.arange(form.n) if change.kind is ChangeKind.BOUNDS else change.index
+            if last_point is not None and places is not None and places.size == last_point.size:
+                self._last_point = _relocate_point(last_point, places, form.n)
 
     def solve(self, time_limit: float | None) -> Answer:
         """Solve by the algorithm for the pattern of the form; raise `UnsupportedError` if no algorithm supports it.
