@@ -338,10 +338,19 @@ class GenerationRun:
         if hidden:
             return Termination.STALLED, f"{hidden}; {self._kept_message}"
         if has_closed:
-            return Termination.OPTIMAL, ""
+            return Termination.OPTIMAL, self._rounding_message()
         if self.failure:
             return Termination.STALLED, f"{self.failure}; {self._kept_message}"
         return Termination.STATIONARY, ""
+
+    def _rounding_message(self) -> str:
+        """Return a message if the two bounds agree only up to rounding errors of the columns; empty otherwise."""
+        assert self.last_master is not None
+        assert self.upper is not None
+        low, size = self.last_master.objective, max(abs(self.last_master.objective), abs(self.upper))
+        if self.upper - low <= self.tolerance * size or size <= ZERO_TOLERANCE * largest_column(self.rows):
+            return ""
+        return f"The bounds agree up to rounding errors of the columns: relative gap {(self.upper - low) / size:.0e}."
 
     def _degenerate_message(self) -> str:
         """Return a message if the ensemble gives all bags the same score; empty otherwise."""

@@ -141,7 +141,7 @@ class DictionaryChoicePricing(Pricing):
                 break
         base = float(choice.price_cost @ p) + choice.constant_cost
         best = _largest(np.abs(edges), MAX_COLUMNS)
-        columns = tuple(self._make_column(int(z), float(edges[z]), base) for z in best)
+        columns = self._make_columns(best, edges[best], base)
         bound = choice.sign * (base - choice.radius * abs(float(edges[best[0]])))
         return PricingResult(columns, bound if is_complete else None)
 
@@ -150,9 +150,14 @@ class DictionaryChoicePricing(Pricing):
         """Number of points of the dictionary."""
         return self._choice.evaluation.function.coefficients.size
 
+    @property
+    def _step(self) -> int:
+        """Number of columns of a block."""
+        return max(1, BLOCK_BYTES // (8 * self._choice.evaluation.size))
+
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the matrix K in blocks of consecutive columns, as pairs (slice of the columns, block)."""
-        step = max(1, BLOCK_BYTES // (8 * self._choice.evaluation.size))
+        step = self._step
         kept_bytes = sum(block.nbytes for block in self._kept.values())
         for start in range(0, self._size, step):
             part = slice(start, min(start + step, self._size))
@@ -164,24 +169,39 @@ class DictionaryChoicePricing(Pricing):
                     kept_bytes += block.nbytes
             yield part, block
 
-    def _kernel_values(self, part: slice) -> Floats:
-        """Return K between the points B and the points of the dictionary in the slice `part`."""
+    def _kernel_values(self, part: slice | Index) -> Floats:
+        """Return K between the points B and some points of the dictionary."""
         evaluation = self._choice.evaluation
         dictionary = evaluation.function.dictionary
         assert dictionary is not None
         return np.asarray(evaluation.function.kernel(evaluation.points, dictionary[part]))
 
-    def _make_column(self, z: int, edge: float, base: float) -> PricedColumn:
-        """Return the column of the better of the two vertices at point z, whose edge (S p + s)'K_z is given."""
+    def _chosen_values(self, chosen: Index) -> Floats:
+        """Return the columns of K at some points of the dictionary, from the kept blocks as far as possible."""
+        values = np.empty((self._choice.evaluation.size, chosen.size))
+        place = chosen // self._step
+        for block in np.unique(place):
+            here = place == block
+            kept = self._kept.get(int(block) * self._step)
+            values[:, here] = (
+                self._kernel_values(chosen[here]) if kept is None else kept[:, chosen[here] - int(block) * self._step]
+            )
+        return values
+
+    def _make_columns(self, chosen: Index, edges: Vector, base: float) -> tuple[PricedColumn, ...]:
+        """Return the columns of the better of the two vertices at each chosen point z, given (S p + s)'K_z."""
         choice = self._choice
-        function, sign = choice.evaluation.function, -1.0 if edge > 0 else 1.0
-        a = np.zeros(self._size)
-        a[z] = sign * choice.radius
-        values = self._kernel_values(slice(z, z + 1))[:, 0]
-        value = base - choice.radius * abs(edge)
-        column = choice.column_factors @ (a[z] * values) + choice.constant
-        certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
-        return PricedColumn(column, {function.coefficients.name: a}, {}, choice.sign * value, certificate)
+        name = choice.evaluation.function.coefficients.name
+        factors = np.where(edges > 0, -choice.radius, choice.radius)
+        entries = choice.column_factors @ (self._chosen_values(chosen) * factors) + choice.constant[:, None]
+        columns = []
+        for t, z in enumerate(chosen):
+            a = np.zeros(self._size)
+            a[z] = factors[t]
+            value = base - choice.radius * abs(float(edges[t]))
+            certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
+            columns.append(PricedColumn(entries[:, t].copy(), {name: a}, {}, choice.sign * value, certificate))
+        return tuple(columns)
 
 
 def _largest(values: Vector, count: int) -> Index:

@@ -15,7 +15,7 @@ from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.declaration.kernels.kernel import Kernel
-from milopt.declaration.kernels.similarity import similarity
+from milopt.declaration.kernels.similarity import similarity_without_cache
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class MaxSimilarity(BagKernel):
 
     def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         """Return the largest kernel value for each pair of a bag of A and a bag of B."""
-        return np.ascontiguousarray(B.max(similarity(self.kernel, A, B.instances).T).T)
+        return np.ascontiguousarray(B.max(similarity_without_cache(self.kernel, A, B.instances).T).T)
 
 
 def single_instance_bags(points: Points) -> Bags:

@@ -6,7 +6,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.gram_blocks import gram_blocks
+from milopt.declaration.kernels.gram_blocks import BLOCK_BYTES, gram_blocks
 from milopt.declaration.kernels.kernel import Kernel
 
 
@@ -15,6 +15,19 @@ def similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
     M = np.empty((len(bags), Z.shape[0]))
     for part, block in gram_blocks(kernel, Z, bags.instances):
         M[:, part] = bags.max(block.T)
+    return M
+
+
+def similarity_without_cache(kernel: Kernel, bags: Bags, Z: Points, memory: int = BLOCK_BYTES) -> Floats:
+    """Return the same as `similarity`, with at most `memory` bytes of kernel values (or one row) at a time.
+
+    Kernel values are not cached, so that the memory is bounded also within `result_cache`.
+    """
+    M = np.empty((len(bags), Z.shape[0]))
+    step = max(1, memory // (8 * bags.instances.shape[0]))
+    for start in range(0, Z.shape[0], step):
+        part = slice(start, start + step)
+        M[:, part] = bags.max(kernel(Z[part], bags.instances).T)
     return M
 
 
