@@ -18,9 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Floats, Index, Vector
+from milopt.arrays import Floats, Index, Points, Vector
 from milopt.declaration.atoms.norm1 import Norm1
+from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.leaves import FunctionEvaluation, Parameter
@@ -163,10 +165,12 @@ class DictionaryChoicePricing(Pricing):
             part = slice(start, min(start + step, self._size))
             block = self._kept.get(start)
             if block is None:
-                block = self._kernel_values(part)
-                if kept_bytes + block.nbytes <= MAX_KEPT_BYTES:
+                size = 8 * self._choice.evaluation.size * (part.stop - part.start)
+                is_kept = kept_bytes + size <= MAX_KEPT_BYTES
+                block = self._cached_values(part) if is_kept else self._kernel_values(part)
+                if is_kept:
                     self._kept[start] = block
-                    kept_bytes += block.nbytes
+                    kept_bytes += size
             yield part, block
 
     def _kernel_values(self, part: slice | Index) -> Floats:
@@ -175,6 +179,15 @@ class DictionaryChoicePricing(Pricing):
         dictionary = evaluation.function.dictionary
         assert dictionary is not None
         return np.asarray(evaluation.function.kernel(evaluation.points, dictionary[part]))
+
+    def _cached_values(self, part: slice) -> Floats:
+        """Return the same as `_kernel_values`, computed once for all fits to the same bags within `result_cache`."""
+        evaluation = self._choice.evaluation
+        dictionary = evaluation.function.dictionary
+        assert dictionary is not None
+        instances, offsets = zip(*(_as_arrays(points) for points in (evaluation.points, dictionary[part])), strict=True)
+        key = (DictionaryChoicePricing, evaluation.function.kernel, offsets)
+        return get_or_compute(key, instances, lambda: self._kernel_values(part))
 
     def _chosen_values(self, chosen: Index) -> Floats:
         """Return the columns of K at some points of the dictionary, from the kept blocks as far as possible."""
@@ -202,6 +215,13 @@ class DictionaryChoicePricing(Pricing):
             certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
             columns.append(PricedColumn(entries[:, t].copy(), {name: a}, {}, choice.sign * value, certificate))
         return tuple(columns)
+
+
+def _as_arrays(points: Points) -> tuple[Points, bytes]:
+    """Return (instances, offsets of the bags as bytes) for bags as points, and (points, nothing) for other points."""
+    if not isinstance(points, BagRows):
+        return points, b""
+    return points.bags.instances, points.bags.offsets.tobytes()
 
 
 def _largest(values: Vector, count: int) -> Index:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import milopt
 from milopt import RBF, Linear, Options, Precomputed, as_bags, load_model, solve
 from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
@@ -96,6 +97,23 @@ def test_blocks_that_are_not_kept_give_the_same_answer(monkeypatch):
     assert max(kept for _, kept in shapes) == 8 * 3 * 12 * 2
     blocks = -(-sum(len(bag) for bag in bags) // 3)
     assert len(shapes) > blocks, "blocks beyond the limit are computed in every pricing"
+
+
+def test_fits_to_the_same_bags_compute_similarities_once(monkeypatch):
+    bags, y = random_bags(12, 14)
+    computed = []
+    original = dictionary_choice.DictionaryChoicePricing._kernel_values
+
+    def record(self, part):
+        computed.append(part)
+        return original(self, part)
+
+    monkeypatch.setattr(dictionary_choice.DictionaryChoicePricing, "_kernel_values", record)
+    path = milopt.path(MILES(kernel=K, columns="generated"), bags, y, lam=[0.05, 0.2, 1.0])
+    assert len(computed) == 1
+    alone = MILES(kernel=K, columns="generated", lam=0.2).fit(bags, y)
+    assert len(computed) == 2
+    assert path[1].result_.objective == pytest.approx(alone.result_.objective, rel=1e-9)
 
 
 def test_a_pricing_that_is_interrupted_by_the_clock_proves_no_bound(monkeypatch):
