@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,9 @@ from milopt.compilation.status import Termination
 from milopt.errors import ParameterError
 from milopt.models import miles
 from milopt.models.miles import MILES, best_bias, similarity
+from milopt.schemes.oracle_pricing import choose_oracle_pricing
 from milopt.solvers.native import dictionary_choice
+from milopt.solving.clock import Clock
 from tests.models.test_miles import random_bags
 
 K = RBF(0.5)
@@ -35,8 +39,14 @@ def primal_objective(model, bags, y, lam, cost):
     lam=st.sampled_from([0.01, 0.1, 0.5, 2.0, 50.0]),
     mu=st.sampled_from([0.2, 0.5, 0.9]),
     kernel=st.sampled_from([K, Linear(), RBF("median")]),
+    columns_per_pricing=st.sampled_from([1, 3, 30]),
 )
-def test_generated_columns_reach_the_optimum_of_the_whole_program(seed, m, lam, mu, kernel):
+def test_generated_columns_reach_the_optimum_of_the_whole_program(seed, m, lam, mu, kernel, columns_per_pricing):
+    with mock.patch.object(dictionary_choice, "MAX_COLUMNS", columns_per_pricing):
+        compare_with_the_whole_program(seed, m, lam, mu, kernel)
+
+
+def compare_with_the_whole_program(seed, m, lam, mu, kernel):
     bags, y = random_bags(seed, m)
     weight = np.random.default_rng(seed).uniform(0.3, 2.0, size=m)
     given_settings = {"lam": lam, "mu": mu, "kernel": kernel, "scale": "none"}
@@ -60,6 +70,25 @@ def test_solvers_agree_also_if_they_solve_the_program_of_the_oracle(solver):
     result = MILES(lam=0.2, kernel=K, scale="none", columns="generated", solver=solver).fit(bags, y).result_
     assert result.termination is Termination.OPTIMAL
     assert result.objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pricing_finds_the_best_vertices_and_their_bound(seed):
+    bags, y = random_bags(seed, 10)
+    problem = MILES(lam=0.2, kernel=K, scale="none", columns="generated").program(bags, y)
+    oracle = problem.oracles[0]
+    d = np.random.default_rng(seed).uniform(0, 0.5, size=10)
+    radius = 2 * 0.5 * 5 / 0.2
+    edges = (y * d) @ similarity(K, problem.bags, problem.bags.instances)
+    value = radius * np.abs(edges) - radius * 0.2 - d.sum()
+    for solver in ("auto", "highs"):
+        answer = choose_oracle_pricing(problem, oracle, solver, Options()).price(
+            {next(iter(oracle.prices)): d}, 1, Clock(None)
+        )
+        best = answer.columns[0]
+        assert best.value == pytest.approx(value.max(), rel=1e-9)
+        assert answer.bound == pytest.approx(value.max(), rel=1e-7)
+        assert (y * d) @ best.column == pytest.approx(radius * np.abs(edges).max(), rel=1e-9)
 
 
 def test_the_objectives_of_the_masters_decrease_to_the_bound_in_the_declared_sense(monkeypatch):
