@@ -7,6 +7,7 @@ import pytest
 
 import milopt
 from milopt import RBF, Linear, Nystrom
+from milopt.compilation.status import PointStatus
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator.path import can_share, fit_together
 from milopt.evaluation import selection
@@ -159,3 +160,30 @@ def test_selection_fits_a_grid_in_warm_runs_with_the_same_candidates(monkeypatch
         [c.clarity for c in together.candidates], [c.clarity for c in alone.candidates], atol=1e-4
     )
     assert len(together.fits) == len(alone.fits) == 30
+
+
+@pytest.mark.parametrize(
+    ("changed", "rebuilds"),
+    [
+        ({"cost": 3.0}, 0),
+        ({"upper": 0.5}, 0),
+        ({"need": 1.5}, 0),
+        ({"factor": 2.0}, 1),
+        ({"cost": 3.0, "upper": 0.5}, 1),
+    ],
+)
+def test_a_session_passes_only_the_difference_between_two_programs_to_the_solver(changed, rebuilds):
+    def declare(cost=1.0, upper=2.0, need=1.0, factor=1.0):
+        program = milopt.Program("cover")
+        x = program.variable("x", 3, lower=0, upper=upper)
+        program.minimize(cost * x[0] + 2 * x[1] + 4 * x[2])
+        program.subject_to(factor * x[0] + x[1] + x[2] >= need)
+        return program
+
+    with StepSession(declare(), "highs") as session:
+        session.solve()
+        session.switch_program(declare(**changed))
+        outcome = session.solve()
+        assert session.rebuilds == rebuilds
+    assert outcome.status is PointStatus.CERTIFIED
+    assert outcome.objective == pytest.approx(milopt.solve(declare(**changed), "clarabel").objective, abs=1e-6)
