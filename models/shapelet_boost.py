@@ -88,7 +88,10 @@ class ShapeletBoost(EnsembleClassifier):
         How the dictionary is chosen from the training instances: k-means centroids, k-means++ sampling, uniformly at
         random, or all instances.
     atoms : int, default=100
-        Maximum number of dictionary entries, unless ``dictionary="all"``.
+        Maximum number of dictionary entries, unless ``dictionary="all"``. Entries are chosen from at most 20,000
+        instances (or windows), or 10 per entry if that is more. The similarities of all entries to all instances are
+        computed in blocks of at most 64 MiB, and kept for ``ball="l1"``: 8 bytes each, 80 MB for 100 entries and
+        100,000 instances. For ``ball="one-hot"``, only the largest similarities per bag are kept.
     bias : bool, default=True
         Whether scores have a free bias b. The prices d of each class then sum to 1/2.
     two_sided : bool, default=True

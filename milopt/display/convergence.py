@@ -38,7 +38,8 @@ class Curve:
     name : str
         Prefix of the labels in the legend.
     generated : bool
-        Whether the program is solved by column generation, so that the objective of the master is a lower bound.
+        Whether the program is solved by column generation, so that the objective of the master is a bound: a lower
+        bound if the master is minimised, otherwise an upper bound.
     objective : ndarray of shape (n_steps,)
         Objective after each step.
     bound : ndarray of shape (n_steps,)
@@ -53,6 +54,8 @@ class Curve:
         Step whose point is the result of an alternating scheme: the best step, or the last one at a fixed point.
     certificate : Certificate or None
         Certificate of the result.
+    maximises : bool
+        Whether the program, or the master of column generation, is maximised.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Curve:
     ended: str = ""
     result_step: int = -1
     certificate: Certificate | None = None
+    maximises: bool = False
 
     @property
     def gap(self) -> Floats:
@@ -208,10 +212,11 @@ def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
     """Draw objectives in `colour`, and proved bounds in the colour `other`, of one program by step."""
     steps = np.arange(1, curve.objective.size + 1)
     mark = "o" if steps.size <= 40 else ""
-    word = "master (lower bound)" if curve.generated else "objective"
+    of_master, proved = ("upper", "lower") if curve.maximises else ("lower", "upper")
+    word = f"master ({of_master} bound)" if curve.generated else "objective"
     axes.plot(steps, curve.objective, color=colour, marker=mark, markersize=3, label=f"{curve.name}{word}")
     if np.isfinite(curve.bound).any():
-        word = "upper bound, proved" if curve.generated else "bound, proved"
+        word = f"{proved} bound, proved" if curve.generated else "bound, proved"
         label = f"{curve.name}{word}"
         axes.step(steps, curve.bound, where="post", color=other, linestyle="--", label=label)
     if np.isfinite(curve.reached).any():
@@ -284,6 +289,7 @@ def _make_curve(result: Result, name: str) -> Curve:
         str(result.termination) if alternates else "",
         best,
         result.certificate,
+        rises,
     )
 
 

@@ -10,7 +10,7 @@ found, apart from ties between instances up to the tolerance. Semi-infinite prog
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy.typing as npt
@@ -101,29 +101,20 @@ def fit_together(
     with result_cache():
         if len(models) > 1 and can_share(models[0], name):
             declared = _declare_all(models, name, bags, y, sample_weight, outcomes)
-        shared = _solve_by_class(models[0], list(declared.values())) if len(declared) > 1 else iter(())
+        solved = _solve_together(models[0], declared) if len(declared) > 1 else {}
         for index, model in enumerate(models):
             if index in outcomes:
                 continue
             try:
-                results = _next_or_none(shared)
-                if results is None:
-                    model.fit(bags, y, sample_weight)
+                if index in solved:
+                    model._accept_results(declared[index], solved[index])
                 else:
-                    model._accept_results(declared[index], results)
+                    model.fit(bags, y, sample_weight)
             except MiloptError as error:
                 outcomes[index] = error
             else:
                 outcomes[index] = model
     return [outcomes[index] for index in range(len(models))]
-
-
-def _next_or_none(shared: Iterator[list[Result]]) -> list[Result] | None:
-    """Return the next results; None if there are no more, because an earlier program or this one raised an error."""
-    try:
-        return next(shared, None)
-    except MiloptError:
-        return None
 
 
 def can_share(model: BagClassifier, name: str) -> bool:
@@ -155,16 +146,20 @@ def _declare_all(
     return declared
 
 
-def _solve_by_class(model: BagClassifier, declared: Sequence[DeclaredFit]) -> Iterator[list[Result]]:
-    """Yield the results of each declared fit, one per class."""
-    columns = [
-        solve_each(
-            [fit.programs[k] for fit in declared], model.solver, model.scheme, declared[0].options, shares_steps=True
-        )
-        for k in range(len(declared[0].programs))
-    ]
-    for _ in declared:
-        yield [next(column) for column in columns]
+def _solve_together(model: BagClassifier, declared: Mapping[int, DeclaredFit]) -> dict[int, list[Result]]:
+    """Return the results of the declared fits, one per class, by index; nothing if a program raises an error.
+
+    All programs of one class are solved before those of the next class, so that one session is open at a time.
+    """
+    fits = list(declared.values())
+    by_class: list[list[Result]] = []
+    for k in range(len(fits[0].programs)):
+        programs = [fit.programs[k] for fit in fits]
+        try:
+            by_class.append(list(solve_each(programs, model.solver, model.scheme, fits[0].options, shares_steps=True)))
+        except MiloptError:
+            return {}
+    return dict(zip(declared, (list(results) for results in zip(*by_class, strict=True)), strict=True))
 
 
 def _copy_with(model: Model, name: str, value: object) -> Model:

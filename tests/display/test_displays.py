@@ -24,7 +24,7 @@ from milopt.display.margins import Margins
 from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.evaluation.signed_ranks import wilcoxon_holm_p_values
-from milopt.models import MIORDM, MIRSVM, MISVM, ShapeletBoost
+from milopt.models import MILES, MIORDM, MIRSVM, MISVM, ShapeletBoost
 from tests.estimator.shapelets import case
 from tests.evaluation.test_ranking import evaluations_as_json
 
@@ -184,6 +184,13 @@ def test_convergence_is_the_history_of_the_master_with_both_bounds(golden_bags) 
     expected = upper - drawn["master (lower bound)"]
     large = expected > 1e-12
     np.testing.assert_allclose(gap.get_ydata()[large], expected[large])
+
+
+def test_convergence_of_a_maximised_master_names_the_bounds_by_their_sides(golden_bags) -> None:
+    model = MILES(lam=0.3, columns="generated").fit(*golden_bags)
+    lines = ConvergenceDisplay.from_estimator(model, ax=axes()).ax_.lines
+    assert lines[0].get_label() == "master (upper bound)"
+    assert not any(line.get_label() == "upper bound, proved" for line in lines)
 
 
 def test_convergence_is_drawn_without_a_proof_and_for_other_schemes(golden_bags) -> None:
