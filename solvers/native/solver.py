@@ -157,8 +157,8 @@ class Native(Solver):
     def supports_oracle(self, oracle: Oracle, bags: Bags) -> bool:
         """Return True for weak learners over a ball or a simplex, and for choices of a point of a dictionary."""
         from milopt.solvers.native.dictionary_choice import recognise_dictionary_choice
-        from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
         from milopt.solvers.native.unit_simplex_program import recognise_unit_simplex_program
+        from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
 
         if any(recognise_weak_learning_program(oracle, bags, ball) is not None for ball in (Norm1, Norm)):
             return True

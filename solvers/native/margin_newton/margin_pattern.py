@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import PrimalDualPoint
-from milopt.compilation.evaluation_form import EvaluationForm, Space
+from milopt.compilation.evaluation_form import EvaluationForm, FunctionSpace
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.cones import NONNEGATIVE
 from milopt.declaration.kernels.feature_rows import FeatureRows
@@ -94,7 +94,7 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
     return MarginColumns(slack_of_row, A.data[entry], np.where(unused, floor, 0.0), curvature, regularised, bias)
 
 
-def _has_cheap_coordinates(space: Space) -> bool:
+def _has_cheap_coordinates(space: FunctionSpace) -> bool:
     """Return True if the kernel has features, or if the points are few enough to factorise its matrix."""
     kernel = space.function.kernel
     return space.count > 0 and (
