@@ -70,6 +70,7 @@ from milopt.errors import MiloptError as MiloptError
 from milopt.estimator import BagClassifier as BagClassifier
 from milopt.estimator import BagFeatures as BagFeatures
 from milopt.estimator import InstanceTransformer as InstanceTransformer
+from milopt.estimator import WindowTransformer as WindowTransformer
 from milopt.estimator import load_model as load_model
 from milopt.estimator.path import path as path
 from milopt.evaluation.evaluate import evaluate as evaluate
@@ -87,6 +88,7 @@ from milopt.schemes.representatives import Representatives as Representatives
 from milopt.schemes.scheme import Scheme as Scheme
 from milopt.schemes.session import Session as Session
 from milopt.schemes.solve import solve as solve
+from milopt.schemes.step_progress import StepPrinter as StepPrinter
 from milopt.solving.explain import explain as explain
 from milopt.solving.options import Options as Options
 from milopt.solving.registry import available_solvers as available_solvers

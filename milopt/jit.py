@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numba
 from numba.core import event
@@ -23,6 +23,8 @@ from milopt.notebook import is_watched
 
 Function = TypeVar("Function", bound=Callable[..., object])
 """Type of the decorated function."""
+COMPILED_FUNCTIONS: list[Any] = []
+"""Compiled functions that Python calls, of all modules that were imported; for `milopt warmup` and its tests."""
 
 
 def njit(function: Function) -> Function:
@@ -69,6 +71,8 @@ def _compile(function: Function, inner: bool, nogil: bool = False, forceinline: 
     # If numba finds neither __pycache__ nor a user-wide cache writable, compile for this process only.
     with suppress(RuntimeError):
         dispatcher._cache = DiskCache(function)
+    if not inner:
+        COMPILED_FUNCTIONS.append(dispatcher)
     return cast(Function, dispatcher)
 
 

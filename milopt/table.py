@@ -1,10 +1,19 @@
-"""Tables of strings that are printed as aligned text or as HTML."""
+"""Tables of strings that are printed as aligned text, HTML, Markdown or LaTeX, and rows of values as CSV or a frame."""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from milopt.errors import MiloptError
 from milopt.html import Html, html_table
+from milopt.latex_text import escape_latex, latex_number
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,57 @@ class Table:
         )
         return "  ".join(cells).rstrip()
 
+    def markdown(self) -> str:
+        """Return the table as a Markdown table, without the title; numbers are aligned to the right."""
+        header = [_escape_markdown(name) for name in self.header]
+        rule = ["---:" if name in self.numeric else "---" for name in self.header]
+        body = [[_escape_markdown(cell) for cell in row] for row in self.rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *body))
+
+    def latex(self) -> str:
+        """Return the table as a LaTeX `tabular` with the rules of the package booktabs; the title is a comment.
+
+        Numbers in numeric columns are in mathematics mode, and special characters of all other texts are escaped.
+        """
+        columns = "".join("r" if name in self.numeric else "l" for name in self.header)
+        body = [
+            " & ".join(
+                (latex_number(cell) if name in self.numeric else None) or escape_latex(cell)
+                for name, cell in zip(self.header, row, strict=True)
+            )
+            for row in self.rows
+        ]
+        lines = [f"% {' '.join(self.title.split())}"] if self.title else []
+        lines += [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule"]
+        lines += [rf"{' & '.join(map(escape_latex, self.header))} \\", r"\midrule"]
+        lines += [rf"{row} \\" for row in body]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
     def html(self) -> Html:
         """Return the table as HTML, with all text escaped."""
         return html_table(self.title, self.header, self.rows, self.numeric)
+
+
+def _escape_markdown(text: str) -> str:
+    """Return a text for a cell of a Markdown table, in which characters with a meaning in Markdown are escaped."""
+    plain = " ".join(text.split())
+    return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in plain)
+
+
+def format_csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows of values as CSV, with a header; missing values (None) are empty."""
+    text = io.StringIO()
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def to_data_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
+    """Return rows of values as a data frame of pandas; raise `MiloptError` if pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise MiloptError("A data frame needs pandas, which is not installed; run: pip install pandas") from None
+    return pandas.DataFrame([dict(row) for row in rows])

@@ -117,6 +117,7 @@ class BoxCounting(GridKernel, LogKernel):
     """
 
     is_semidefinite: ClassVar[bool] = False
+    compiles_on_first_use: ClassVar[bool] = True
     epsilon: float = 0.1
     delta: float = 0.01
     exact_below: int | None = None

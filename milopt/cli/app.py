@@ -21,6 +21,7 @@ from milopt.cli.rank import rank
 from milopt.cli.report import report
 from milopt.cli.schemes import schemes
 from milopt.cli.solvers import solvers
+from milopt.cli.warmup import warmup
 
 
 class RecordingGroup(TyperGroup):
@@ -50,7 +51,7 @@ app = Application(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (compare, fit, predict, evaluate, rank, report, inspect, models, schemes, solvers, data):
+for command in (compare, fit, predict, evaluate, rank, report, inspect, models, schemes, solvers, data, warmup):
     app.command(command.__name__)(exit_on_failure(command))
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from milopt.cli.tables import OutputFormat
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
@@ -103,6 +106,14 @@ Settings = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TableFormat = Annotated[
+    OutputFormat,
+    typer.Option(
+        "--format",
+        "-f",
+        help="Format of the table. Numbers are not rounded in csv; latex needs the package booktabs.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of parallel processes.")]
 Positive = Annotated[
@@ -128,6 +139,25 @@ Threads = Annotated[
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="DIR", help="Directory with further data sets (default: $MILOPT_DATA)."),
+]
+TABLE_PANEL = "Tables (.csv)"
+BagColumn = Annotated[
+    str,
+    typer.Option("--bag", metavar="NAME", help="Column with the bag of each row.", rich_help_panel=TABLE_PANEL),
+]
+LabelColumn = Annotated[
+    str,
+    typer.Option("--label", metavar="NAME", help="Column with the label of the bag.", rich_help_panel=TABLE_PANEL),
+]
+FeatureColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        metavar="A,B",
+        help="Columns with the features, separated by commas; default: all others. May be given several times.",
+        rich_help_panel=TABLE_PANEL,
+        show_default=False,
+    ),
 ]
 TIME_SERIES_PANEL = "Time series"
 Window = Annotated[
@@ -157,8 +187,29 @@ Znormalise = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of tables: values of --bag, --label and --features."""
+
+    bag: str = "bag"
+    label: str = "label"
+    features: list[str] | None = None
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features; None means all other columns."""
+        return split_names(",".join(self.features)) if self.features else None
+
+
 def read_data(
-    source: str, window: str, stride: int, znormalise: bool, data_dir: Path | None, *, labelled: bool = True
+    source: str,
+    window: str,
+    stride: int,
+    znormalise: bool,
+    data_dir: Path | None,
+    columns: Columns,
+    *,
+    labelled: bool = True,
 ) -> DataSet:
     """Read the data set that the arguments of a command describe; with `labelled=False`, labels may be missing."""
     from milopt.cli.progress import show_progress
@@ -172,15 +223,21 @@ def read_data(
             znormalise=znormalise,
             data_dir=data_dir,
             labelled=labelled,
+            bag=columns.bag,
+            label=columns.label,
+            features=columns.feature_names,
         )
 
 
-def format_reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None) -> str:
+def format_reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None, columns: Columns) -> str:
     """Return the options for reading data as command-line text, without options that have their default values."""
     words = ["--window", window] if window != "0.2" else []
     words += ["--stride", str(stride)] if stride != 1 else []
     words += ["--znormalise"] if znormalise else []
     words += ["--data-dir", str(data_dir)] if data_dir is not None else []
+    words += ["--bag", columns.bag] if columns.bag != "bag" else []
+    words += ["--label", columns.label] if columns.label != "label" else []
+    words += ["--features", ",".join(columns.feature_names)] if columns.feature_names else []
     return shlex.join(words)
 
 
@@ -204,6 +261,7 @@ _OPTIONS_BY_PARAMETER = {
     "options": "--time-limit, --tolerance and --threads",
     "random_state": "--seed",
     "positive": "--positive",
+    "verbose": "--verbose",
 }
 """Options of `milopt fit` for hyper-parameters that cannot be set with --set."""
 
@@ -231,7 +289,7 @@ def make_estimator(
         scheme_class(scheme)
     cls = get_model(model)
     values = parse_settings(cls, settings or ())
-    if reserved := sorted(set(values) & {*common, "scheme", "positive"}):
+    if reserved := sorted(set(values) & {*common, "scheme", "positive", "verbose"}):
         raise ParameterError(
             f'"{reserved[0]}" is not set by --set: use {_OPTIONS_BY_PARAMETER[reserved[0]]} of milopt fit.'
         )

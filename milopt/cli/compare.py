@@ -11,6 +11,7 @@ from milopt.cli import arguments
 from milopt.cli.output import page_width, print_json, recorded_command
 from milopt.cli.pictures import check_picture, plot_comparison
 from milopt.cli.progress import ProgressLine, show_progress
+from milopt.cli.tables import OutputFormat, print_formatted
 
 if TYPE_CHECKING:
     from milopt.comparison.cell import ComparisonCell
@@ -54,6 +55,9 @@ def compare(
     window: arguments.Window = "0.2",
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
+    bag: arguments.BagColumn = "bag",
+    label: arguments.LabelColumn = "label",
+    features: arguments.FeatureColumns = None,
     data_dir: arguments.DataDir = None,
     plot: Annotated[
         Path | None,
@@ -62,9 +66,11 @@ def compare(
         ),
     ] = None,
     as_json: arguments.Json = False,
+    table_format: arguments.TableFormat = OutputFormat.text,
 ) -> None:
     """Compare models and solvers: objective, certificate, time, cross-validated accuracy, agreement."""
     from milopt.comparison.compare import compare as compare_models
+    from milopt.comparison.comparison_view import cell_notes, cells_table
     from milopt.comparison.formulation import default_models, default_solvers, resolve_solver_names
     from milopt.comparison.layout import Layout
     from milopt.solving.options import Options
@@ -73,13 +79,13 @@ def compare(
     solver_names = resolve_solver_names(arguments.split_names(",".join(solvers)) if solvers else default_solvers())
     model_names = list(dict.fromkeys(arguments.split_names(",".join(models)) if models else default_models()))
     values = _parse_settings(model_names, settings or [])
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
     if positive is not None:
         values["positive"] = arguments.parse_label(positive, data_set)
     order = [(model, solver) for model in model_names for solver in solver_names]
     layout = Layout(model_names, solver_names, page_width())
     with show_progress(f"comparing on {data_set.name}", total=len(order)) as line:
-        printer = RowPrinter(order, layout, line, quiet=as_json)
+        printer = RowPrinter(order, layout, line, quiet=as_json or table_format is not OutputFormat.text)
         result = compare_models(
             data_set,
             model_names,
@@ -95,6 +101,10 @@ def compare(
         printer.print_remaining()
     if as_json:
         print_json(result.as_dict() | {"command": recorded_command()})
+    elif table_format is not OutputFormat.text:
+        agreements = [f"{agreement.model}: {agreement}" for agreement in result.agreements]
+        notes = [*agreements, *cell_notes(result.cells), *result.closing_lines()]
+        print_formatted(cells_table("", result.cells), result.rows(), notes, table_format)
     else:
         for text in (*layout.notes(result.cells), *result.closing_lines()):
             typer.echo(text)

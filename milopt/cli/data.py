@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milopt.cli.arguments import DataDir, Json
-from milopt.cli.output import print_json, print_table
+from milopt.cli.arguments import DataDir, Json, TableFormat
+from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
+from milopt.cli.tables import OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ def data(
     sizes: Annotated[bool, typer.Option(help="Read every data set to show its size.")] = True,
     data_dir: DataDir = None,
     as_json: Json = False,
+    table_format: TableFormat = OutputFormat.text,
 ) -> None:
     """List the available data sets."""
     from milopt.data import known_data_sets
@@ -53,12 +55,9 @@ def data(
         for row in rows
         if not row["reason"]
     ]
-    print_table(heads, cells, right=counts, spare=("where", "licence"))
-    for folder in sorted({row["source"] for row in rows} - {"embedded"}):
-        typer.echo(f"folder: {folder}")
-    for row in rows:
-        if row["reason"]:
-            typer.echo(f"{row['name']} cannot be read: {row['reason']}")
+    folders = [f"folder: {folder}" for folder in sorted({row["source"] for row in rows} - {"embedded"})]
+    unreadable = [f"{row['name']} cannot be read: {row['reason']}" for row in rows if row["reason"]]
+    print_listing(heads, cells, [*folders, *unreadable], table_format, counts, spare=("where", "licence"))
 
 
 def _describe_data_set(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:

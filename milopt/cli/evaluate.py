@@ -12,10 +12,18 @@ from milopt.cli import arguments
 from milopt.cli.output import print_json
 from milopt.cli.pictures import check_picture, write_picture
 from milopt.cli.progress import show_progress
+from milopt.cli.tables import OutputFormat, print_result
 
 
 def evaluate(
-    data: arguments.Data,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="Data sets: names (see `milopt data`) or files: .csv, .svm, .ts, .arff, .mat, .npz.",
+            autocompletion=arguments.complete_data,
+        ),
+    ],
     models: Annotated[
         list[str],
         typer.Option(
@@ -69,11 +77,15 @@ def evaluate(
     window: arguments.Window = "0.2",
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
+    bag: arguments.BagColumn = "bag",
+    label: arguments.LabelColumn = "label",
+    features: arguments.FeatureColumns = None,
     data_dir: arguments.DataDir = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the accuracy of every fold to an image file.")
     ] = None,
     as_json: arguments.Json = False,
+    table_format: arguments.TableFormat = OutputFormat.text,
 ) -> None:
     """Estimate accuracy by nested cross-validation (resumable; processes or Dask)."""
     from milopt.errors import ParameterError
@@ -90,12 +102,15 @@ def evaluate(
     candidates, *_ = [parse_grid(cls, grid or ()) for cls in classes]
     if "positive" in {*fixed, *candidates}:
         raise ParameterError('"positive" is set neither by --set nor by --grid: use --positive.')
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
+    columns = arguments.Columns(bag, label, features)
+    if plot is not None and len(data) > 1:
+        raise ParameterError("--plot shows the folds of one data set: give one, or leave out --plot.")
+    data_sets = [arguments.read_data(each, window, stride, znormalise, data_dir, columns) for each in data]
     if positive is not None:
-        fixed["positive"] = arguments.parse_label(positive, data_set)
-    with show_progress(f"evaluating on {data_set.name}", total=0) as line:
-        result = evaluate_models(
-            data_set,
+        fixed["positive"] = arguments.parse_label(positive, data_sets[0])
+    with show_progress(f"evaluating on {', '.join(each.name for each in data_sets)}", total=0, unit="fits") as line:
+        evaluations = evaluate_models(
+            data_sets,
             names,
             protocol,
             seed=seed,
@@ -106,19 +121,22 @@ def evaluate(
             n_jobs=jobs,
             dask=dask,
             store=None if no_store else store,
-            progress=lambda done, total, outcome: line.update(done=done, total=total),
+            on_fit=lambda done, total: line.update(done=done, total=total),
         )
-    reading = arguments.format_reading_options(window, stride, znormalise, data_dir)
-    if result.command and reading:
-        result = replace(result, command=f"{result.command} {reading}")
+    reading = arguments.format_reading_options(window, stride, znormalise, data_dir, columns)
+    if evaluations.command and reading:
+        evaluations = evaluations.with_command(f"{evaluations.command} {reading}")
+    # One data set has the output of a single evaluation, without a column for the data set.
+    result = evaluations if len(data_sets) > 1 else replace(evaluations[0], command=evaluations.command)
     if as_json:
         print_json(result.as_dict())
     else:
-        typer.echo(str(result))
+        print_result(str(result), result.summary_table(), result.rows(), result.remarks(), table_format)
     if plot is not None:
         from milopt.display.accuracy_strips import AccuracyStripsDisplay
 
-        rows = len(result.table)
-        write_picture(plot, 6.4, 0.9 + 0.42 * rows, lambda axes: AccuracyStripsDisplay.from_report(result, ax=axes))
+        shown = evaluations[0]
+        height = 0.9 + 0.42 * len(shown.table)
+        write_picture(plot, 6.4, height, lambda axes: AccuracyStripsDisplay.from_report(shown, ax=axes))
     if result.exit_code:
         raise typer.Exit(result.exit_code)

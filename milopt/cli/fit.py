@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,12 @@ from milopt.cli.failures import INTERRUPTED_EXIT_CODE
 from milopt.cli.output import print_json, recorded_command
 from milopt.cli.pictures import check_picture, write_picture
 from milopt.cli.progress import show_progress
+from milopt.cli.tables import OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
-    from milopt.outcome.result import Result
+    from milopt.estimator.report import Report
+    from milopt.outcome.result import Result, Step
 
 
 def fit(
@@ -40,13 +43,21 @@ def fit(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the objective and its bounds by step to an image file.")
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Print objective, bound, gap and residual of every step to stderr."),
+    ] = False,
     positive: arguments.Positive = None,
     seed: arguments.Seed = 0,
     window: arguments.Window = "0.2",
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
+    bag: arguments.BagColumn = "bag",
+    label: arguments.LabelColumn = "label",
+    features: arguments.FeatureColumns = None,
     data_dir: arguments.DataDir = None,
     as_json: arguments.Json = False,
+    table_format: arguments.TableFormat = OutputFormat.text,
 ) -> None:
     """Fit a model and print a report; save it with --save."""
     import numpy as np
@@ -60,11 +71,20 @@ def fit(
     requested = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if requested == Options() else requested
     estimator = arguments.make_estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
     if positive is not None:
         estimator.set_params(positive=arguments.parse_label(positive, data_set))
-    with show_progress(f"fitting {model} to {data_set.name}"):
-        estimator.fit(data_set.bags, data_set.labels)
+    if verbose:
+        estimator.set_params(verbose=True).fit(data_set.bags, data_set.labels)
+    else:
+        activity = f"fitting {model} to {data_set.name}"
+        with show_progress(activity) as line:
+            steps = count(1)
+            estimator.fit(
+                data_set.bags,
+                data_set.labels,
+                on_step=lambda step: line.update(f"{activity}: step {next(steps)}, {format_step(step)}"),
+            )
     if data_set.features is not None:
         # Bags have no feature names, so those of the data set are stored as in scikit-learn, for `milopt predict`.
         vars(estimator)["feature_names_in_"] = np.array(data_set.features, dtype=object)
@@ -83,11 +103,30 @@ def fit(
             | {"command": recorded_command()}
         )
     else:
-        typer.echo(str(report))
+        notes = []
         if test is not None and data_set.test is not None:
-            typer.echo(f"accuracy on the test part, {len(data_set.test.bags)} bags: {test:.4f}")
+            notes.append(f"accuracy on the test part, {len(data_set.test.bags)} bags: {test:.4f}")
+        print_report(report, notes, table_format)
     if code := _exit_code(estimator.results_):
         raise typer.Exit(code)
+
+
+def format_step(step: Step) -> str:
+    """Return objective and gap of a step as text."""
+    from milopt.schemes.step_progress import relative_gap
+
+    gap = relative_gap(step)
+    return f"objective {step.objective:.6g}" + ("" if gap is None else f", gap {gap:.1e}")
+
+
+def print_report(report: Report, notes: list[str], table_format: OutputFormat) -> None:
+    """Print the report of a fit, as text or as a table with one row per entry, and the notes below it."""
+    if table_format is OutputFormat.text:
+        typer.echo("\n".join([str(report), *notes]))
+    else:
+        print_listing(
+            ("entry", "value"), [(name.strip(), text) for name, text in report.entries()], notes, table_format
+        )
 
 
 def describe_source(data: DataSet) -> dict[str, object]:

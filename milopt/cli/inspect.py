@@ -11,6 +11,7 @@ import typer
 from milopt.cli import arguments
 from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
+from milopt.cli.tables import OutputFormat
 
 if TYPE_CHECKING:
     from milopt.compilation.compile_program import FormName, WitnessChoice
@@ -60,6 +61,9 @@ def inspect(
         Form,
         typer.Option(help="In lp, mps, cbf and spy: the primal or the dual program."),
     ] = Form.primal,
+    table_format: Annotated[
+        OutputFormat, typer.Option("--tables", help="In summary: the format of the tables.")
+    ] = OutputFormat.text,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of stdout.")
     ] = None,
@@ -69,16 +73,20 @@ def inspect(
     window: arguments.Window = "0.2",
     stride: arguments.Stride = 1,
     znormalise: arguments.Znormalise = False,
+    bag: arguments.BagColumn = "bag",
+    label: arguments.LabelColumn = "label",
+    features: arguments.FeatureColumns = None,
     data_dir: arguments.DataDir = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Show the program of a model: a summary, LP, MPS, CBF, LaTeX, or a sparsity plot.
 
-    A DC program is written as its first convex step: at the start of an oracle, or with the mean of each bag as
-    witness.
+    LP, MPS and CBF files and plots of a DC program show its first convex step: at the start of an oracle, or with the
+    mean of each bag as witness. LaTeX shows the program as declared, with its hyper-parameters as symbols.
     """
-    from milopt.cli.parts import select_part
+    from milopt.cli.parts import select_part, whole_problem
     from milopt.errors import ParameterError
+    from milopt.files import write_text
 
     if view is Format.spy:
         from milopt.inspection.sparsity import check_image_file
@@ -87,13 +95,21 @@ def inspect(
             raise ParameterError("A sparsity plot needs an image file: add -o spy.png.")
         check_image_file(output)
     estimator = arguments.make_estimator(model, settings, seed=seed)
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir)
+    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
     if positive is not None:
         estimator.set_params(positive=arguments.parse_label(positive, data_set))
     with show_progress(f"declaring {model} on {data_set.name}"):
+        whole = whole_problem(estimator, model, data_set, part) if view is Format.latex and iteration is None else None
         name, program, witnesses = select_part(estimator, model, data_set, part, iteration)
-        text = render_program(program, view, form.value, output, witnesses)
-    if part is None and name == "master" and not iteration:
+        if view is Format.summary and table_format is not OutputFormat.text:
+            text = summary_tables(program, table_format)
+        elif whole is not None:
+            text = whole.to_latex()
+        else:
+            text = render_program(program, view, form.value, output, witnesses)
+        if output is not None and (whole is not None or view is Format.summary):
+            write_text(output, text + "\n")
+    if part is None and name == "master" and not iteration and whole is None:
         hint = "--iteration N shows it after N rounds, --part oracle shows the program that finds new columns"
         typer.echo(f"{model} is semi-infinite: this is its master before column generation. {hint}.", err=True)
     if as_json:
@@ -126,21 +142,33 @@ def inspect(
         typer.echo(text)
 
 
+def summary_tables(program: Program, table_format: OutputFormat) -> str:
+    """Return the tables of the summary of a program as CSV, Markdown or LaTeX, with a blank line between them."""
+    from milopt.inspection.summary import summarise
+    from milopt.table import format_csv
+
+    tables = summarise(program).tables
+    if table_format is OutputFormat.csv:
+        rows = [[dict(zip(table.header, row, strict=True)) for row in table.rows] for table in tables]
+        return "\n\n".join(format_csv(each) for each in rows if each)
+    if table_format is OutputFormat.markdown:
+        return "\n\n".join(f"{table.title}\n\n{table.markdown()}" for table in tables)
+    return "\n\n".join(table.latex() for table in tables)
+
+
 def render_program(
     program: Program, view: Format, form: FormName, output: Path | None, witnesses: WitnessChoice = None
 ) -> str:
-    """Return a program as text, and write it to `output` if given; a sparsity plot is only written."""
-    from milopt.files import write_text
+    """Return a program as text, and write it to `output` if given; a sparsity plot is only written.
 
+    A summary is not written.
+    """
     if view is Format.spy:
         assert output is not None
         program.spy(output, form=form, witnesses=witnesses)
         return ""
     if view is Format.summary:
-        text = program.summary()
-        if output is not None:
-            write_text(output, text + "\n")
-        return text
+        return program.summary()
     if view is Format.latex:
         return program.to_latex(output)
     write = {Format.lp: program.to_lp, Format.mps: program.to_mps, Format.cbf: program.to_cbf}[view]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milopt.cli.arguments import Json, complete_model
+from milopt.cli.arguments import Json, TableFormat, complete_model
 from milopt.cli.output import page_width, print_json
+from milopt.cli.tables import OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from milopt.declaration.programs.program import Program
@@ -27,6 +28,7 @@ def models(
         ),
     ] = None,
     as_json: Json = False,
+    table_format: TableFormat = OutputFormat.text,
 ) -> None:
     """List the models with their hyper-parameters and supported solvers."""
     from milopt.model_registry import model_names
@@ -35,10 +37,24 @@ def models(
     if as_json:
         print_json({"models": descriptions})
         return
+    if table_format is not OutputFormat.text:
+        _print_parameter_table(descriptions, table_format)
+        return
     for number, model in enumerate(descriptions):
         if number:
             typer.echo()
         _print_model(model, with_shared_parameters=bool(names))
+
+
+def _print_parameter_table(models: Sequence[dict[str, Any]], table_format: OutputFormat) -> None:
+    """Print one row per hyper-parameter of the models, with a note about each model."""
+    cells = [
+        (model["name"], name, _remove_quotes(entry["default"]), ", ".join(entry["grid"]), entry["description"])
+        for model in models
+        for name, entry in model["parameters"].items()
+    ]
+    notes = [f"{m['name']} ({m['kind']}): {m['about']} Solvers: {', '.join(m['solvers'])}." for m in models]
+    print_listing(("model", "hyper-parameter", "default", "grid", "description"), cells, notes, table_format)
 
 
 def _print_model(model: dict[str, Any], with_shared_parameters: bool) -> None:
@@ -129,9 +145,20 @@ def _describe_model(name: str) -> dict[str, Any]:
 
 
 def _example_program(cls: type[BagClassifier]) -> Program | SemiInfinite:
-    """Return the program of the model on six small bags; which solvers support it does not depend on the size."""
+    """Return the program of the model on six small bags; which solvers support it does not depend on the size.
+
+    It does not depend on the values of a kernel either, so a kernel that would compile native code is replaced.
+    """
     import numpy as np
+
+    from milopt.bag_kernels.set_kernels import SetKernel
+    from milopt.declaration.kernels.kernel import Kernel
+    from milopt.model_registry.settings import fields_of
 
     bags = list(np.random.default_rng(0).uniform(size=(6, 3, 2)))
     make: Callable[..., BagClassifier] = cls
-    return make().program(bags, [-1, 1, -1, 1, -1, 1])
+    defaults = fields_of(cls).items()
+    replaced = {
+        name: SetKernel() for name, value in defaults if isinstance(value, Kernel) and value.compiles_on_first_use
+    }
+    return make(**replaced).program(bags, [-1, 1, -1, 1, -1, 1])

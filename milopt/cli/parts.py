@@ -42,6 +42,14 @@ def select_part(
     return full, parts[name], first_witnesses(declared, parts[name])
 
 
+def whole_problem(
+    estimator: BagClassifier, model: str, data: DataSet, part: str | None
+) -> Program | SemiInfinite | None:
+    """Return the problem whose first part `select_part` would return; None if `part` names a master or an oracle."""
+    label, inner = split_part_name(model, data, part)
+    return declare_program(estimator, data, label) if inner is None else None
+
+
 def split_part_name(model: str, data: DataSet, part: str | None) -> tuple[str | None, str | None]:
     """Split the name `LABEL` or `LABEL:PART` into label and part, for more than two classes.
 

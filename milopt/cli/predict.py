@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ import typer
 from milopt.cli import arguments
 from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
+from milopt.cli.tables import OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from milopt.data.data_set import DataSet
@@ -73,10 +74,14 @@ def predict(
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler that scores blocks of bags.")
     ] = None,
+    bag: arguments.BagColumn = "bag",
+    label: arguments.LabelColumn = "label",
+    features: arguments.FeatureColumns = None,
     data_dir: arguments.DataDir = None,
     as_json: arguments.Json = False,
+    table_format: arguments.TableFormat = OutputFormat.csv,
 ) -> None:
-    """Label bags with a saved model; print bag, predicted label and score as CSV.
+    """Label bags with a saved model; print bag, predicted label and score.
 
     With two classes, a positive score means the positive class, which the last column of the output names.
     """
@@ -85,7 +90,8 @@ def predict(
 
     with show_progress(f"reading {file}"):
         model = load_model(file, None if model_class is None else get_model(model_class))
-    data_set = _choose_data_part(_read_data_set(model, data, (window, stride, znormalise), data_dir), part)
+    columns = arguments.Columns(bag, label, features)
+    data_set = _choose_data_part(_read_data_set(model, data, (window, stride, znormalise), data_dir, columns), part)
     with show_progress(f"predicting {len(data_set.bags)} bags"):
         rows = (_instance_rows if instances else _bag_rows)(model, data_set, dask)
     if as_json:
@@ -93,12 +99,21 @@ def predict(
         header = {"model": str(file), "data": data_set.name, "classes": model.classes_}
         print_json({**header, "positive_label": model.positive_label_, key: rows})
         return
-    label = {} if model.positive_label_ is None else {"positive_label": model.positive_label_}
-    _print_csv(row | label for row in rows)
+    positive = {} if model.positive_label_ is None else {"positive_label": model.positive_label_}
+    labelled = [row | positive for row in rows]
+    numeric = [name for name, value in labelled[0].items() if isinstance(value, (int, float))]
+    cells = [
+        tuple(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()) for row in labelled
+    ]
+    print_listing(tuple(labelled[0]), cells, [], table_format, numeric, values=labelled)
 
 
 def _read_data_set(
-    model: BagClassifier, data: str, requested: tuple[str | None, int | None, bool | None], data_dir: Path | None
+    model: BagClassifier,
+    data: str,
+    requested: tuple[str | None, int | None, bool | None],
+    data_dir: Path | None,
+    columns: arguments.Columns,
 ) -> DataSet:
     """Read data with or without labels, with the features in the order of the model.
 
@@ -119,6 +134,7 @@ def _read_data_set(
         stride or default.stride,
         default.znormalise if znormalise is None else znormalise,
         data_dir,
+        columns,
         labelled=False,
     )
     if cut and isinstance(data_set.bags, Windows) and data_set.bags.cut != cut:
@@ -173,16 +189,3 @@ def _score_columns(name: str, score: float | Sequence[float], model: BagClassifi
     if isinstance(score, float):
         return {name: score if model.positive_label_ == model.classes_[1] else -score}
     return {f"{name}_{label}": value for label, value in zip(model.classes_.tolist(), score, strict=True)}
-
-
-def _print_csv(rows: Iterable[dict[str, object]]) -> None:
-    """Print rows as CSV, with a header if there are any."""
-    import csv
-    import sys
-
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(sys.stdout, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)

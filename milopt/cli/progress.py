@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,18 +16,26 @@ if TYPE_CHECKING:
 
 
 class ProgressLine:
-    """Line with a spinner, the current activity, and the number of finished items.
+    """Line with a spinner, the current activity, the number of finished items, and an estimate of the time left.
 
     If `bar` is None, no progress is shown.
     """
 
     def __init__(self, bar: ProgressBar | None, task: TaskID | None) -> None:
         self._bar, self._task = bar, task
+        self._start: tuple[float, int] | None = None
+        """Time of the first number of finished items, and this number, which may include items of an earlier run."""
 
     def update(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
         """Change the text, the number of finished items, or the total number; None leaves a value unchanged."""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description=text, completed=done, total=total)
+        if self._bar is None or self._task is None:
+            return
+        self._bar.update(self._task, description=text, completed=done, total=total)
+        if done is not None and total is not None:
+            now = perf_counter()
+            began, first = self._start = self._start or (now, done)
+            left = format_time_left(estimate_seconds_left(done - first, total - done, now - began))
+            self._bar.update(self._task, left=left)
 
     def print_result(self, line: str) -> None:
         """Print a line of the result to stdout; the progress line is hidden meanwhile."""
@@ -38,9 +47,28 @@ class ProgressLine:
             self._bar.start()
 
 
+def estimate_seconds_left(done: int, remaining: int, elapsed: float) -> float | None:
+    """Return the estimated seconds for the remaining items if `done` items took `elapsed` seconds; None if unknown."""
+    return elapsed / done * remaining if done > 0 and remaining else None
+
+
+def format_time_left(seconds: float | None) -> str:
+    """Return an estimate of the time left as text, such as "about 3 min left"; empty if it is None."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"about {max(1, round(seconds))} s left"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min left" if minutes < 120 else f"about {round(seconds / 3600)} h left"
+
+
 @contextmanager
-def show_progress(text: str, total: int | None = None) -> Iterator[ProgressLine]:
-    """Show a progress line during the block; show nothing if stderr is not a terminal."""
+def show_progress(text: str, total: int | None = None, unit: str = "") -> Iterator[ProgressLine]:
+    """Show a progress line during the block; show nothing if stderr is not a terminal.
+
+    With a total number of items, the line has a bar and the number of finished items, followed by `unit`. A total of 0
+    means that the number will be known later.
+    """
     if not sys.stderr.isatty():
         yield ProgressLine(None, None)
         return
@@ -50,9 +78,10 @@ def show_progress(text: str, total: int | None = None) -> Iterator[ProgressLine]
 
     columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()]
     if total is not None:
-        columns[2:2] = [BarColumn(bar_width=20), MofNCompleteColumn()]
+        columns[2:2] = [BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(unit, markup=False)]
+        columns.append(TextColumn("{task.fields[left]}", markup=False))
     bar = ProgressBar(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
     )
     with bar:
-        yield ProgressLine(bar, bar.add_task(text, total=total))
+        yield ProgressLine(bar, bar.add_task(text, total=total or None, left=""))

@@ -10,6 +10,7 @@ import typer
 from milopt.cli import arguments
 from milopt.cli.output import print_json, recorded_command
 from milopt.cli.pictures import check_picture, write_picture
+from milopt.cli.tables import OutputFormat, print_result
 
 if TYPE_CHECKING:
     from milopt.evaluation.ranking import Ranking
@@ -37,25 +38,30 @@ def rank(
         Path | None, typer.Option(metavar="FILE", help="Plot the critical-difference diagram to an image file.")
     ] = None,
     as_json: arguments.Json = False,
+    table_format: arguments.TableFormat = OutputFormat.text,
 ) -> None:
     """Rank models over several data sets: Friedman test, Bonferroni-Dunn test, critical differences."""
     from milopt.evaluation.ranking import rank as rank_models
 
     check_picture(plot)
-    ranking = rank_models([_read_evaluation(text) for text in files], control=control, measure=measure, alpha=alpha)
+    evaluations = [evaluation for text in files for evaluation in _read_evaluations(text)]
+    ranking = rank_models(evaluations, control=control, measure=measure, alpha=alpha)
     if plot is not None:
         _plot_ranks(ranking, plot)
     if as_json:
         print_json(ranking.as_dict() | {"command": recorded_command()})
     else:
-        typer.echo(str(ranking))
+        print_result(str(ranking), ranking.table(), ranking.rows(), ranking.conclusions(), table_format)
 
 
-def _read_evaluation(text: str) -> dict[str, Any]:
-    """Read the JSON file of `[NAME=]FILE`; NAME replaces the name of its model, of which there must be only one."""
+def _read_evaluations(text: str) -> list[dict[str, Any]]:
+    """Read the evaluations in the JSON file of `[NAME=]FILE`, one per data set.
+
+    NAME replaces the name of the model in the file, of which there must be only one.
+    """
     import json
 
-    from milopt.errors import DataError, ParameterError
+    from milopt.errors import DataError
 
     name, equals, path = text.rpartition("=")
     if equals and Path(text).exists():
@@ -68,8 +74,17 @@ def _read_evaluation(text: str) -> dict[str, Any]:
         raise DataError(f"{path} is not JSON: give the output of `milopt evaluate --json`.") from None
     if not isinstance(evaluation, dict):
         raise DataError(f"{path} is not an evaluation: give the output of `milopt evaluate --json`.")
-    if not name:
-        return evaluation
+    # The output for several data sets has one evaluation per data set.
+    evaluations = evaluation.get("evaluations", [evaluation])
+    if not isinstance(evaluations, list) or not all(isinstance(each, dict) for each in evaluations):
+        raise DataError(f"{path} is not an evaluation: give the output of `milopt evaluate --json`.")
+    return [_rename_model(each, name, path) if name else each for each in evaluations]
+
+
+def _rename_model(evaluation: dict[str, Any], name: str, path: str) -> dict[str, Any]:
+    """Return an evaluation of one model with another name for it; `path` is the name of its file in the message."""
+    from milopt.errors import ParameterError
+
     table = evaluation.get("table")
     if not isinstance(table, list) or len(table) != 1 or not isinstance(table[0], dict):
         raise ParameterError(f"{path} does not contain exactly one model, so the name {name!r} cannot be used.")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from milopt.cli.arguments import Json
+from milopt.cli.arguments import Json, TableFormat
 from milopt.cli.output import print_json, print_table
+from milopt.cli.tables import OutputFormat, print_listing
 
 
-def schemes(as_json: Json = False) -> None:
+def schemes(as_json: Json = False, table_format: TableFormat = OutputFormat.text) -> None:
     """List the schemes (algorithms that solve programs) and their parameters."""
     from milopt.schemes.registered import scheme_names
 
     descriptions = [_describe_scheme(name) for name in scheme_names()]
     if as_json:
         print_json({"schemes": descriptions})
+        return
+    if table_format is not OutputFormat.text:
+        cells = [
+            (str(entry["name"]), str(entry["about"] or entry["reason"]), _format_parameters(entry["parameters"]))
+            for entry in descriptions
+        ]
+        print_listing(("scheme", "about", "parameters"), cells, [], table_format)
         return
     # Parameters have a line of their own: beside them, the column "about" would be too narrow.
     rows: list[tuple[str, str]] = []

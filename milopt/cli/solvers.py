@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from milopt.cli.arguments import Json
+from milopt.cli.arguments import Json, TableFormat
 from milopt.cli.output import print_json, print_table, print_wrapped
+from milopt.cli.tables import OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from milopt.solving.solver import Availability, Solver
 
 
-def solvers(as_json: Json = False) -> None:
+def solvers(as_json: Json = False, table_format: TableFormat = OutputFormat.text) -> None:
     """List the installed solvers with version, licence and problem classes."""
     from milopt.solving import registry
 
@@ -30,11 +31,16 @@ def solvers(as_json: Json = False) -> None:
         print_json({"solvers": rows})
         return
     cells = [(str(row["name"]), _version_text(row), str(row["licence"] or ""), str(row["about"])) for row in rows]
-    print_table(("solver", "version", "licence", "problem classes"), cells)
-    for row in rows:
-        notes = "; ".join(str(row[name]) for name in ("remark", "time_limit") if row[name])
-        if notes:
-            print_wrapped(f"{row['name']}: ", f"{notes}.")
+    heads = ("solver", "version", "licence", "problem classes")
+    notes = {str(row["name"]): "; ".join(str(row[key]) for key in ("remark", "time_limit") if row[key]) for row in rows}
+    if table_format is not OutputFormat.text:
+        lines = [f"{name}: {note}." for name, note in notes.items() if note]
+        print_listing(heads, cells, lines, table_format)
+        return
+    print_table(heads, cells)
+    for name, note in notes.items():
+        if note:
+            print_wrapped(f"{name}: ", f"{note}.")
 
 
 def _describe_solver(name: str, availability: Availability, solver: Solver | None) -> dict[str, object]:

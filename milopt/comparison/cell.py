@@ -163,3 +163,13 @@ class ComparisonCell:
             "fold_accuracies": list(self.accuracies),
             "positive_label": self.positive_label,
         }
+
+    def as_row(self) -> dict[str, object]:
+        """Return the cell as one row of a table of values; the certificate is its largest residual."""
+        names = ("model", "solver", "kind", "rows", "columns", "evaluations", "status", "point", "objective")
+        plain = self.as_dict()
+        return {
+            **{name: plain[name] for name in names},
+            "certificate": None if self.certificate is None else self.certificate.worst,
+            **{name: plain[name] for name in ("iterations", "seconds", "accuracy", "positive_label", "reason")},
+        }

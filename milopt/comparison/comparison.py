@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
 from milopt.estimator.report_content import package_versions
 from milopt.html import notes, view
+from milopt.table import to_data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Table of models and solvers on one data set; prints as text.
+    """Table of models and solvers on one data set; prints as text, and `to_frame` returns it as a data frame.
 
     Attributes
     ----------
@@ -96,6 +100,14 @@ class Comparison:
             interrupted=plain["interrupted"],
             seconds=plain["seconds"],
         )
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return one row per cell, with numbers that are not rounded."""
+        return [{"data": self.data, **cell.as_row()} for cell in self.cells]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per model and solver as a data frame of pandas, with numbers that are not rounded."""
+        return to_data_frame(self.rows())
 
     def __str__(self) -> str:
         """Return the table as text of 120 columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
@@ -20,6 +21,10 @@ from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve
 from milopt.solving.explain import make_support_checker
 from milopt.solving.options import Options
+from milopt.table import to_data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 PAGE_WIDTH = 79
 """Number of characters per line: so narrow that the name of the program is a heading above its solvers."""
@@ -27,7 +32,7 @@ PAGE_WIDTH = 79
 
 @dataclass(frozen=True)
 class SolverComparison:
-    """Results of several solvers for one program; prints as a table.
+    """Results of several solvers for one program; prints as a table, and `to_frame` returns it as a data frame.
 
     Attributes
     ----------
@@ -49,6 +54,12 @@ class SolverComparison:
         Best iterates of cycles and proofs that the program is infeasible or unbounded are compared, too.
         """
         return compare_objectives(self.rows[0].model, self.rows)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per solver as a data frame of pandas, with numbers that are not rounded."""
+        rows = [row.as_row() for row in self.rows]
+        without = ("accuracy", "positive_label")
+        return to_data_frame([{name: value for name, value in row.items() if name not in without} for row in rows])
 
     def __str__(self) -> str:
         """Return the table as text."""

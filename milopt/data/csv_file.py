@@ -1,14 +1,17 @@
 """Reader of comma-separated tables, plain or gzip: a header `bag,label,f0,f1,...`, then one instance per line.
 
-The columns `bag` and `label` may be anywhere. Every other column is a feature with a unique name. Rows of one bag need
-not be adjacent. If `labelled` is False, the column `label` may be missing or have empty entries.
+The columns `bag` and `label` may be anywhere, and may have other names (`TableColumns`). All other columns are features
+with unique names, unless the features are named. Rows of one bag need not be adjacent. If `labelled` is False, the
+column `label` may be missing or have empty entries.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +26,32 @@ from milopt.errors import DataError
 
 _BLOCK_CHARACTERS = 1 << 20
 """Number of characters that are parsed at once."""
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Separators of columns that are not supported, with their names."""
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
-def read_csv(path: Path, name: str, labelled: bool = True) -> DataSet:
+@dataclass(frozen=True)
+class TableColumns:
+    """Names of the columns of a table.
+
+    Attributes
+    ----------
+    bag, label : str
+        Names of the columns with the bag of each instance and with the label of the bag; upper and lower case are not
+        distinguished.
+    features : tuple of str or None
+        Names of the columns with the features; None means all other columns.
+    """
+
+    bag: str = "bag"
+    label: str = "label"
+    features: tuple[str, ...] | None = None
+
+
+def read_csv(path: Path, name: str, labelled: bool = True, columns: TableColumns | None = None) -> DataSet:
     """Read the bags of a CSV table."""
-    return _TableReader(path, labelled).read(name)
+    return _TableReader(path, labelled, columns or TableColumns()).read(name)
 
 
 def has_bag_columns(path: Path) -> bool:
@@ -51,8 +75,9 @@ def _make_csv_reader(line: str) -> Iterator[list[str]]:
 class _TableReader:
     """Reader of one CSV table."""
 
-    def __init__(self, path: Path, labelled: bool) -> None:
+    def __init__(self, path: Path, labelled: bool, columns: TableColumns) -> None:
         self.text = TextFile(path)
+        self.columns = columns
         self.labelled = labelled
         self.rows = RowGrouping(self.text.error, labelled=labelled)
         # This buffer grows in place, so that the numbers are never in memory twice.
@@ -60,6 +85,8 @@ class _TableReader:
         self.block: list[tuple[int, str]] = []
         self.width = 0
         self.features: tuple[str, ...] = ()
+        self.places: list[int] = []
+        """Positions of the columns with features."""
 
     def read(self, name: str) -> DataSet:
         """Read the whole table."""
@@ -70,7 +97,7 @@ class _TableReader:
                 "the file is empty; it needs a header such as bag,label,f0,f1 and one instance per line"
             )
         bag, label = self._parse_header(header)
-        first_two = (bag, label) == (0, 1)
+        first_two = (bag, label) == (0, 1) and self.places == list(range(2, self.width))
         commas, pending = self.width - 1, 0
         for line in lines:
             plain = line.count(",") == commas and '"' not in line
@@ -79,7 +106,7 @@ class _TableReader:
             else:
                 fields = line.split(",") if plain else self._split_quoted_line(line)
                 first, second = fields[bag], "" if label is None else fields[label]
-                rest = self._join_features(fields, bag, label)
+                rest = self._join_features(fields)
             self.rows.add(first, second, self.text.line)
             self.block.append((self.text.line, rest))
             pending += len(rest)
@@ -96,20 +123,25 @@ class _TableReader:
         """Parse the header; return (bag, label), the positions of these columns; label is None if there is none."""
         if line.count(",") >= MAX_COLUMNS:
             raise self.text.error(f"the header has more than {MAX_COLUMNS} columns; this is not a table of bags")
+        self._check_separator(line)
         names = [column.strip() for column in self._split_line(line)]
         self.width = len(names)
         folded = [column.casefold() for column in names]
-        for wanted in ("bag", "label"):
-            if folded.count(wanted) != 1 and (wanted in folded or wanted == "bag" or self.labelled):
-                count = "no column" if wanted not in folded else f"{folded.count(wanted)} columns"
-                raise self.text.error(
-                    f'the header has {count} called "{wanted}"; the first line must be like bag,label,f0,f1'
-                )
-        bag, label = folded.index("bag"), folded.index("label") if "label" in folded else None
-        self.features = tuple(column for i, column in enumerate(names) if i not in (bag, label))
+        given = self.columns
+        for wanted, is_optional in ((given.bag, False), (given.label, not self.labelled)):
+            count = folded.count(wanted.casefold())
+            if count > 1 or (count == 0 and not is_optional):
+                what = f'{count or "no"} column{"s" * (count > 1)} called "{wanted}"'
+                like = f"the first line must be like {given.bag},{given.label},f0,f1"
+                remedy = "" if count else "; other columns are named by --bag and --label, or bag= and label="
+                raise self.text.error(f"the header has {what}; {like}{remedy}")
+        bag = folded.index(given.bag.casefold())
+        label = folded.index(given.label.casefold()) if given.label.casefold() in folded else None
+        self.places = self._find_features(names, {bag, label})
+        self.features = tuple(names[i] for i in self.places)
         if not self.features:
-            raise self.text.error("the header names no feature; it must be like bag,label,f0,f1")
-        if "" in names:
+            raise self.text.error(f"the header names no feature; it must be like {given.bag},{given.label},f0,f1")
+        if "" in self.features:
             # pandas writes an empty name for its index.
             number = names.index("") + 1
             raise self.text.error(f"column {number} has no name; write with index=False, or name it")
@@ -117,6 +149,29 @@ class _TableReader:
             twice = next(name for name, count in Counter(self.features).items() if count > 1)
             raise self.text.error(f"two columns are called {quote(twice)}; every feature needs a unique name")
         return bag, label
+
+    def _check_separator(self, header: str) -> None:
+        """Raise an error if the columns are not separated by commas, but by another character."""
+        for separator, word in _OTHER_SEPARATORS.items():
+            if separator in header and "," not in header:
+                raise self.text.error(
+                    f"the columns are separated by {word}; separate them by commas, and write numbers with a decimal "
+                    "point"
+                )
+
+    def _find_features(self, names: list[str], others: set[int | None]) -> list[int]:
+        """Return the positions of the features: all columns besides `others`, or those that the user named."""
+        wanted = self.columns.features
+        if wanted is None:
+            return [i for i in range(len(names)) if i not in others]
+        for name in wanted:
+            if name not in names:
+                known = ", ".join(quote(each) for i, each in enumerate(names[:12]) if i not in others)
+                more = ", ..." if len(names) > 12 else ""
+                raise self.text.error(f"no column is called {quote(name)}; features may be {known}{more}")
+            if names.index(name) in others:
+                raise self.text.error(f"{quote(name)} is a feature and the bag or label; name it once")
+        return [names.index(name) for name in wanted]
 
     def _split_line(self, line: str) -> list[str]:
         """Split a line at its commas, with support for quotes."""
@@ -134,18 +189,20 @@ class _TableReader:
             count = str(len(fields))
         else:
             count = f"more than {MAX_COLUMNS}"
-        raise self.text.error(f"the line has {count} fields where the header has {self.width}")
+        hint = ""
+        if count.isdigit() and int(count) > self.width:
+            hint = "; if its numbers have decimal commas, write decimal points"
+        raise self.text.error(f"the line has {count} fields where the header has {self.width}{hint}")
 
-    def _join_features(self, fields: list[str], bag: int, label: int | None) -> str:
-        """Return the feature values of a line as text, separated by commas.
-
-        `bag` and `label` are the positions of the columns that are not features.
-        """
-        chosen = [field for i, field in enumerate(fields) if i not in (bag, label)]
+    def _join_features(self, fields: list[str]) -> str:
+        """Return the feature values of a line as text, separated by commas."""
+        chosen = [fields[i] for i in self.places]
         # A comma inside a quoted value would shift the columns.
-        for i, field in enumerate(chosen):
+        for feature, field in zip(self.features, chosen, strict=True):
             if "," in field:
-                raise self.text.error(f"{self.features[i]} is {quote(field)}, which is not a number")
+                is_decimal = _DECIMAL_COMMA.fullmatch(field.strip()) is not None
+                hint = ", but a decimal comma: write a decimal point" if is_decimal else ""
+                raise self.text.error(f"{feature} is {quote(field)}, which is not a number{hint}")
         return ",".join(chosen)
 
     def _parse_block(self) -> None:

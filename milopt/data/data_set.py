@@ -16,6 +16,7 @@ from milopt.arrays import Points
 from milopt.data.messages import quote
 from milopt.declaration.array_conversion import as_canonical_csr, make_read_only
 from milopt.declaration.bags.bags import Bags
+from milopt.declaration.bags.feature_names import FeatureMismatchError, match_features
 from milopt.errors import DataError
 
 
@@ -71,22 +72,18 @@ class DataSet:
         DataError
             If a feature is missing, or if there is a feature that is not in `names`.
         """
-        wanted, own = tuple(names or ()), self.features or ()
-        if not wanted or not own or wanted == own:
-            return self
-        if not set(wanted) & set(own) and (_have_default_names(wanted) or _have_default_names(own)):
-            return self
-        if missing := [name for name in wanted if name not in own]:
+        own = self.features or ()
+        try:
+            columns = match_features(own, names)
+        except FeatureMismatchError as error:
+            if error.is_missing:
+                raise DataError(
+                    f"{self.name} has no feature {quote(error.name)}, which the model needs; it has {_list_names(own)}."
+                ) from None
             raise DataError(
-                f"{self.name} has no feature {quote(missing[0])}, which the model needs; it has {_list_names(own)}."
-            )
-        if new := [name for name in own if name not in wanted]:
-            raise DataError(
-                f"{self.name} has a feature {quote(new[0])}, which the model was not fitted on; leave it out."
-            )
-        place = {name: j for j, name in enumerate(own)}
-        columns = [place[name] for name in wanted]
-        return self._with_instances(lambda rows: rows[:, columns], wanted)
+                f"{self.name} has a feature {quote(error.name)}, which the model was not fitted on; leave it out."
+            ) from None
+        return self if columns is None else self._with_instances(lambda rows: rows[:, columns], tuple(names or ()))
 
     def pad_features(self, dimension: int) -> DataSet:
         """Return the data set with zero features appended up to `dimension` features, as sparse rows without names.
@@ -115,7 +112,7 @@ class DataSet:
 
     def _with_instances(self, change: Callable[[Points], Points], features: tuple[str, ...] | None) -> DataSet:
         """Return the data set with `change` applied to all instances, also in the test part, and new feature names."""
-        bags = Bags(change(self.bags.instances), self.bags.offsets, name=self.name)
+        bags = Bags(change(self.bags.instances), self.bags.offsets, name=self.name, features=features)
         test = None if self.test is None else self.test._with_instances(change, features)
         return replace(self, bags=bags, features=features, test=test)
 
@@ -134,11 +131,6 @@ class DataSet:
     def __repr__(self) -> str:
         test = "" if self.test is None else f", test={self.test.bags!r}"
         return f"DataSet({self.name!r}, {self.bags!r}{test})"
-
-
-def _have_default_names(names: Sequence[str]) -> bool:
-    """Return True if the names are f0, f1, ... in this order."""
-    return all(name == f"f{j}" for j, name in enumerate(names))
 
 
 def _list_names(names: Sequence[str]) -> str:

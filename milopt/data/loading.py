@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from milopt.data.catalogue import KnownSet, embedded_sets, find_test_file, folder_sets, known_data_sets
+from milopt.data.csv_file import TableColumns, read_csv
 from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import check_embedded_file
 from milopt.data.formats import READERS, SERIES_FORMATS, format_ending
-from milopt.data.messages import escape_unprintable, file_error, format_path
+from milopt.data.messages import escape_unprintable, file_error, format_path, quote
 from milopt.data.series import make_windows
 from milopt.data.text_file import check_regular_file
 from milopt.data.ts_file import LabelledSeries, read_ts
@@ -27,6 +29,9 @@ def load_data(
     znormalise: bool = False,
     data_dir: str | os.PathLike[str] | None = None,
     labelled: bool = True,
+    bag: str = "bag",
+    label: str = "label",
+    features: Sequence[str] | None = None,
 ) -> DataSet:
     """Load a data set by name or from a file.
 
@@ -46,6 +51,10 @@ def load_data(
         Directory with further data sets. None uses the environment variable MILOPT_DATA.
     labelled : bool, default=True
         If False, bags without a label are accepted and get the label "".
+    bag, label : str, default="bag", "label"
+        Names of the columns with the bags and their labels. Only for tables (`.csv` files).
+    features : sequence of str or None, default=None
+        Names of the columns with the features; None means all other columns. Only for tables.
 
     Returns
     -------
@@ -70,15 +79,16 @@ def load_data(
     if not isinstance(given, str):
         raise DataError(f"source must be the name or path of a data set as a string, not {type(given).__name__}.")
     path = Path(given)
+    columns = _table_columns(bag, label, features)
     if format_ending(path.name) or path.name != given:
-        return _load_file(path, (window, stride, znormalise), labelled)
+        return _load_file(path, (window, stride, znormalise), labelled, columns)
     chosen = _find_data_set_by_name(given, data_dir)
     if not chosen.paths:
         raise DataError(f"The data set {chosen.name} is missing from the installation; reinstall milopt.")
     if chosen.source == "embedded":
         for path in chosen.paths:
             check_embedded_file(path)
-    data = _load_file(chosen.paths[0], (window, stride, znormalise), labelled)
+    data = _load_file(chosen.paths[0], (window, stride, znormalise), labelled, columns)
     test = None if data.test is None else replace(data.test, name=f"{chosen.name} (test)")
     shipped = "embedded" if chosen.source == "embedded" else data.source
     return replace(data, name=chosen.name, test=test and replace(test, source=shipped or test.source), source=shipped)
@@ -97,25 +107,48 @@ def _find_data_set_by_name(name: str, data_dir: str | os.PathLike[str] | None) -
     )
 
 
-def _load_file(path: Path, windowing: tuple[float | None, int, bool], labelled: bool) -> DataSet:
+def _table_columns(bag: str, label: str, features: Sequence[str] | None) -> TableColumns | None:
+    """Return the columns that the user named; None for the default names.
+
+    Raise an error if the names are not strings, or if one of them is used twice.
+    """
+    if isinstance(features, str) or not all(isinstance(name, str) for name in (bag, label, *(features or ()))):
+        raise DataError("bag and label must be names of columns, and features a list of names.")
+    columns = TableColumns(bag, label, None if features is None else tuple(features))
+    if bag.casefold() == label.casefold():
+        raise DataError(f"bag and label are both {quote(bag)}; name two columns.")
+    if len(set(columns.features or ())) < len(columns.features or ()):
+        raise DataError("features names a column twice; name each once.")
+    return None if columns == TableColumns() else columns
+
+
+def _load_file(
+    path: Path, windowing: tuple[float | None, int, bool], labelled: bool, columns: TableColumns | None
+) -> DataSet:
     """Read a data file, or raise an error if it is not a regular file or does not fit into memory.
 
     `windowing` is (window, stride, znormalise) of `load_data`.
     """
     check_regular_file(path)
     try:
-        return _read_file(path, windowing, labelled)
+        return _read_file(path, windowing, labelled, columns)
     except MemoryError:
         raise file_error(path, "the data do not fit into memory; give a smaller file") from None
 
 
-def _read_file(path: Path, windowing: tuple[float | None, int, bool], labelled: bool) -> DataSet:
+def _read_file(
+    path: Path, windowing: tuple[float | None, int, bool], labelled: bool, columns: TableColumns | None
+) -> DataSet:
     """Read a data file in the format of its ending; `windowing` is (window, stride, znormalise) for time series."""
     end = format_ending(path.name)
     if end is None:
         known_endings = ", ".join((*READERS, *SERIES_FORMATS))
         raise file_error(path, f"the format is unknown; the name must end in one of {known_endings}")
     name = path.name[: -len(end)]
+    if columns is not None:
+        if READERS.get(end) is not read_csv:
+            raise file_error(path, "columns are named in tables only (.csv files); leave out the names")
+        return read_csv(path, name, labelled, columns)
     if end not in SERIES_FORMATS:
         return READERS[end](path, name, labelled)
     window, stride, znormalise = windowing

@@ -96,7 +96,14 @@ class RowGrouping:
         """Return the labels, one per bag."""
         return as_label_array(self._labels)
 
-    def data_set(self, name: str, source: str, instances: Points, features: tuple[str, ...] | None = None) -> DataSet:
+    def data_set(
+        self,
+        name: str,
+        source: str,
+        instances: Points,
+        features: tuple[str, ...] | None = None,
+        allow_nan: bool = False,
+    ) -> DataSet:
         """Return the data set of the added rows, whose features are the rows of `instances`, in the same order.
 
         The rows of one bag are made adjacent. Dense instances become read-only.
@@ -111,7 +118,7 @@ class RowGrouping:
         for bag, i in self._bag_of.items():
             names.setdefault(i, bag.strip())
         ids = tuple(names[i] for i in range(len(self._labels)))
-        bags = Bags(instances, offsets, name=name)
+        bags = Bags(instances, offsets, name=name, features=features, allow_nan=allow_nan)
         return DataSet(name, bags, self.labels(), ids, source=source, features=features)
 
 
@@ -124,32 +131,37 @@ def group_rows(
     *,
     features: tuple[str, ...] | None = None,
     labelled: bool = True,
+    allow_nan: bool = False,
 ) -> DataSet:
     """Return the data set of instances with one bag name and one label per instance. Messages count rows from 0."""
     if not len(names) == len(labels) == instances.shape[0] or not names:
         counts = f"{len(names)} bag names and {len(labels)} labels for {instances.shape[0]} instances"
         raise _table_error(source, f"there are {counts}; give one of each per instance, and at least one instance")
-    place = _first_nonfinite(instances)
+    place = _first_bad_value(instances, allow_nan)
     if place is not None:
         raise _table_error(source, f"the value of feature {place[1]} is not a finite number", place[0])
     rows = RowGrouping(lambda problem, row: _table_error(source, problem, row), "row", labelled=labelled)
     for row, (bag, label) in enumerate(zip(names, labels, strict=True)):
         rows.add(bag, label, row)
-    return rows.data_set(name, str(source), instances, features)
+    return rows.data_set(name, str(source), instances, features, allow_nan)
 
 
-def _first_nonfinite(instances: Points) -> tuple[int, int] | None:
-    """Return row and column of the first value that is NaN or infinite; None if there is none."""
+def _first_bad_value(instances: Points, allow_nan: bool) -> tuple[int, int] | None:
+    """Return row and column of the first value that is infinite, or NaN unless `allow_nan`; None if there is none."""
+
+    def is_bad(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        return np.asarray(np.isinf(values) if allow_nan else ~np.isfinite(values))
+
     if isinstance(instances, sp.csr_array):
-        wrong = np.flatnonzero(~np.isfinite(instances.data))
+        wrong = np.flatnonzero(is_bad(instances.data))
         if not wrong.size:
             return None
         row, column = (int(entry[wrong[0]]) for entry in instances.tocoo().coords)
         return row, column
     for rows in row_slices(*instances.shape):
-        finite = np.isfinite(instances[rows])
-        if not finite.all():
-            row, column = divmod(int(np.flatnonzero(~finite)[0]), instances.shape[1])
+        bad = is_bad(instances[rows])
+        if bad.any():
+            row, column = divmod(int(np.flatnonzero(bad)[0]), instances.shape[1])
             return rows.start + row, column
     return None
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats
+from milopt.data.channels import as_channels, channel_windows
 from milopt.data.windows import Windows
 from milopt.declaration.array_conversion import as_read_only_rows, describe_nonfinite, to_float_array
 from milopt.declaration.bags.bags import Bags
@@ -34,8 +35,10 @@ def from_series(
 
     Parameters
     ----------
-    X : array of shape (n_series, n_samples), or sequence of 1-D arrays
-        The series, which may differ in length.
+    X : array of shape (n_series, n_samples) or (n_series, n_channels, n_samples), or sequence of arrays
+        The series, which may differ in length. In a sequence, an array has the shape (n_samples,) or (n_channels,
+        n_samples), as in aeon. With several channels, a window has the values of all channels of its first sample, then
+        those of its second sample, and so on.
     length : int, float, sequence of these, or None
         Window length: a number of samples, or a fraction (strictly between 0 and 1) of the shortest series. None makes
         every sample an instance, for models that cut windows themselves. For a sequence of lengths, one set of bags per
@@ -43,7 +46,8 @@ def from_series(
     stride : int, default=1
         Number of samples between the starts of consecutive windows.
     znormalise : bool, default=False
-        Whether to standardise each window to mean 0 and standard deviation 1. A constant window becomes 0.
+        Whether to standardise each window to mean 0 and standard deviation 1, in each channel. A constant window
+        becomes 0.
 
     Returns
     -------
@@ -64,13 +68,21 @@ def from_series(
     >>> bags[1].tolist(), bags.sizes.tolist()
     ([[3.0, 2.0], [2.0, 1.0]], [3, 2])
     """
-    series = as_series(X)
+    channels = as_channels(X)
+    series = as_series(X) if channels is None else channels
     if isinstance(length, Iterable) and not isinstance(length, (str, bytes)):
         lengths = list(length)
         if not lengths:
             raise ParameterError("length is an empty list: give at least one window length.")
-        return tuple(make_windows(series, each, stride, znormalise) for each in lengths)
-    return make_windows(series, length, stride, znormalise)
+        return tuple(_cut(series, each, stride, znormalise, channels is not None) for each in lengths)
+    return _cut(series, length, stride, znormalise, channels is not None)
+
+
+def _cut(series: tuple[Floats, ...], length: object, stride: object, znormalise: bool, has_channels: bool) -> Bags:
+    """Return the bags of windows of series with one channel, or with several if `has_channels`."""
+    if not has_channels:
+        return make_windows(series, length, stride, znormalise)
+    return channel_windows(series, length, _check_stride(length, stride, znormalise), znormalise)
 
 
 def make_windows(
@@ -85,18 +97,24 @@ def make_windows(
     If `length` is None, every sample is an instance; then `stride` must be 1 and `znormalise` False. `series_name(i)`
     is the name of series i in messages.
     """
-    if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)) or stride < 1:
-        raise ParameterError(f"stride must be a whole number of samples, at least 1, not {stride!r}.")
+    step = _check_stride(length, stride, znormalise)
     if length is None:
-        if stride != 1 or znormalise:
-            raise ParameterError("stride and znormalise need windows: give a window length as well.")
         return Windows(series, 1, 1, False)
     shortest = min(range(len(series)), key=lambda i: series[i].size)
     samples = window_length(length, series[shortest].size)
     if samples > series[shortest].size:
         size = f"{series_name(shortest)}, which has {series[shortest].size}"
         raise ParameterError(f"A window of {samples} samples is longer than {size}: choose shorter windows.")
-    return Windows(series, samples, int(stride), bool(znormalise))
+    return Windows(series, samples, step, bool(znormalise))
+
+
+def _check_stride(length: object, stride: object, znormalise: bool) -> int:
+    """Return the stride; raise an error if it is not a positive integer, or if `length` is None and windows are set."""
+    if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)) or stride < 1:
+        raise ParameterError(f"stride must be a whole number of samples, at least 1, not {stride!r}.")
+    if length is None and (stride != 1 or znormalise):
+        raise ParameterError("stride and znormalise need windows: give a window length as well.")
+    return int(stride)
 
 
 def as_series(X: object) -> tuple[Floats, ...]:

@@ -12,6 +12,7 @@ from milopt.estimator.maximisers import MaximiserTable
 from milopt.estimator.patterns import PatternTable
 from milopt.estimator.report import Report
 from milopt.estimator.saving import load_model
+from milopt.estimator.window_transformer import WindowTransformer
 
 __all__ = [
     "BagClassifier",
@@ -22,5 +23,6 @@ __all__ = [
     "MaximiserTable",
     "PatternTable",
     "Report",
+    "WindowTransformer",
     "load_model",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, ClassVar, Self, cast
@@ -26,17 +26,19 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights, as_labels, as_weights
 from milopt.declaration.checks import check_bool, check_choice
 from milopt.declaration.kernels.gram_cache import result_cache
-from milopt.declaration.kernels.kernel import Kernel, as_kernel
+from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import BagsError, MiloptWarning, ParameterError, UncertifiedError
 from milopt.estimator.class_weights import ClassWeight
 from milopt.estimator.constant_scores import warn_if_scores_are_constant
+from milopt.estimator.declaration import declare_program
 from milopt.estimator.explained_bag import ExplainedBag, as_single_bag
 from milopt.estimator.explanation import Explanation, explain_bag
 from milopt.estimator.fields import Fields, annotation_of
 from milopt.estimator.fitted import FittedAttributes, FittedState
 from milopt.estimator.inputs import check_new_bags, check_training_bags, check_training_labels
+from milopt.estimator.kernel_parameters import kernel_parameters, replace_parameter, resolve_kernel
 from milopt.estimator.positive_label import is_chosen_by_order, warn_about_label_order
 from milopt.estimator.report import Report
 from milopt.estimator.report_content import build_report, package_versions
@@ -46,6 +48,7 @@ from milopt.jit_time import jit_seconds, seconds_without_jit
 from milopt.outcome.result import Result
 from milopt.schemes.scheme import Scheme
 from milopt.schemes.solve import solve_each
+from milopt.schemes.step_progress import OnStep, StepPrinter, join_callbacks
 from milopt.solving.options import Options
 
 MIN_SOLVER_SECONDS = 1e-3
@@ -85,6 +88,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         matters.
     random_state : int, RandomState or None, default=0
         Seed of the random choices of the model, such as landmarks. None uses a new seed for every fit.
+    verbose : bool, default=False
+        Whether `fit` prints a line per step of the scheme to stderr: objective, bound, gap and residual.
 
     Attributes
     ----------
@@ -131,6 +136,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     class_weight: ClassWeight = None
     positive: object = None
     random_state: int | np.random.RandomState | None = 0
+    verbose: bool = False
 
     grid: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     """Candidate values by hyper-parameter, from which `milopt.evaluate` selects by default."""
@@ -147,7 +153,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
     """Whether `milopt compare` includes this model when no models are given. Only fast models should set it."""
 
     # scikit-learn treats every argument except X and y as metadata, unless the class marks the argument as UNUSED.
-    __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
+    __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED, "on_step": UNUSED}
     __metadata_request__predict: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__decision_function: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__score: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
@@ -229,9 +235,16 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
                 f"There are {training.classes.size} different labels, and fit solves one program per label: "
                 "give y == label for the program of one label."
             )
-        return probe.declare(training.bags, training.signs()[0], training.weight)
+        return declare_program(probe, training.bags, training.signs()[0], training.weight)
 
-    def fit(self, bags: object, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        bags: object,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        on_step: OnStep | None = None,
+    ) -> Self:
         """Fit the model: build the program for the training bags and solve it.
 
         Parameters
@@ -243,6 +256,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         sample_weight : array-like of shape (n_bags,) or None, default=None
             Weight of each bag. A bag of weight 2 counts as two bags; bags of weight 0 are ignored. None means 1 for
             all.
+        on_step : callable or None, default=None
+            Called as ``on_step(step)`` with every `milopt.Step` as soon as it is made.
 
         Returns
         -------
@@ -256,7 +271,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         """
         with result_cache():
             declared = self._declare_fit(*self._prepare_training(bags, y, sample_weight))
-            self._accept_results(declared, solve_each(declared.programs, self.solver, self.scheme, declared.options))
+            probe = declared.probe
+            titles = _program_titles(declared.programs, declared.training)
+            show = join_callbacks(on_step, StepPrinter(titles) if probe.verbose else None)
+            self._accept_results(
+                declared, solve_each(declared.programs, self.solver, self.scheme, declared.options, show)
+            )
         return self
 
     def _declare_fit(self, probe: BagClassifier, training: TrainingSet) -> DeclaredFit:
@@ -265,7 +285,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         began, compiled = seconds_without_jit(), jit_seconds()
         limit = options.time_limit if isinstance(options, Options) else None
         with deadline(limit):
-            programs = [probe.declare(training.bags, signs, training.weight) for signs in training.signs()]
+            programs = [declare_program(probe, training.bags, signs, training.weight) for signs in training.signs()]
         declaring, compiling = seconds_without_jit() - began, jit_seconds() - compiled
         if limit is not None:
             assert options is not None
@@ -486,20 +506,44 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         Parameters
         ----------
         **values : object
-            New values by hyper-parameter. If one name is unknown, no value is changed.
+            New values by hyper-parameter, such as ``C=1.0``; ``kernel__s`` is the parameter s of the kernel. If a name
+            is unknown, no value is changed.
 
         Returns
         -------
         Self
             The model itself.
         """
-        for name in values:
-            if name not in self._fields:
+        changed = {name: value for name, value in values.items() if name in self._fields}
+        for name, value in values.items():
+            field, nested, path = name.partition("__")
+            if field not in self._fields or (nested and not isinstance(getattr(type(self), field), Kernel)):
                 names = ", ".join(self._fields)
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {names}.")
-        for name, value in values.items():
+            if nested:
+                changed[field] = replace_parameter(field, changed.get(field, getattr(self, field)), path, value)
+        for name, value in changed.items():
             setattr(self, name, value)
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyper-parameters by name, as in scikit-learn.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of kernels, by names such as ``kernel__s``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        values = super().get_params(deep=deep)
+        for name in self._fields if deep else ():
+            if isinstance(getattr(type(self), name), Kernel):
+                values |= kernel_parameters(name, values[name])
+        return values
 
     def __sklearn_tags__(self) -> Any:
         """Return the scikit-learn tags; sparse and three-dimensional input is supported."""
@@ -519,7 +563,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         probe = copy.copy(self)
         bags = check_training_bags(probe, given)
         kernels = {
-            name: as_kernel(value)
+            name: resolve_kernel(value)
             for name in self._fields
             if isinstance(value := getattr(self, name), Kernel) or isinstance(getattr(type(self), name), Kernel)
         }
@@ -573,6 +617,13 @@ class DeclaredFit:
     options: Options | None
     declare_seconds: float
     declare_jit_seconds: float
+
+
+def _program_titles(programs: Sequence[Program | SemiInfinite], training: TrainingSet) -> list[str]:
+    """Return a title per program: its name, and its class if there are more than two."""
+    if len(programs) == 1:
+        return [programs[0].name]
+    return [f"{program.name}, class {label}" for program, label in zip(programs, training.classes, strict=True)]
 
 
 def _check_has_point(result: Result) -> None:

@@ -22,6 +22,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
+from milopt.estimator.declaration import declare_program
 from milopt.estimator.training_set import TrainingSet
 from milopt.outcome.result import Result
 
@@ -68,7 +69,7 @@ class FittedState:
     def programs(self) -> list[Program | SemiInfinite]:
         """Declare the programs again, from the training set."""
         training = self.training
-        return [self.declarer.declare(training.bags, y, training.weight) for y in training.signs()]
+        return [declare_program(self.declarer, training.bags, y, training.weight) for y in training.signs()]
 
     def score_new(self, bags: Bags) -> Floats:
         """Scale and score bags by class, in blocks of bags."""

@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from milopt.arrays import Index
 from milopt.data.windows import Cut, Windows
 from milopt.declaration.bags.bags import Bags, as_bags
+from milopt.declaration.bags.feature_names import FeatureMismatchError, column_names, match_features
 from milopt.declaration.bags.labels import as_classes, as_labels
+from milopt.declaration.bags.nested_data import unpack_nested
 from milopt.errors import BagsError
 from milopt.estimator.scikit_learn import DataConversionWarning, validate_data
 
@@ -25,15 +27,17 @@ class HasFeatures(Protocol):
     windows_in_: Cut | None
 
 
-def check_training_bags(model: HasFeatures, given: object) -> Bags:
+def check_training_bags(model: HasFeatures, given: object, allow_nan: bool = False) -> Bags:
     """Return the training bags, and store their number of features, feature names and window settings in the model.
 
-    Only 2-D tables such as data frames have feature names. Raise `BagsError` if the bags are windows already and the
-    model has a `window`.
+    Bags that were made from data frames or tables have feature names. Raise `BagsError` if the bags are windows already
+    and the model has a `window`.
     """
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
-    bags = _convert_to_bags(model, given, fitting=True)
+    bags = _convert_to_bags(model, given, fitting=True, allow_nan=allow_nan)
+    if bags.features is not None:
+        vars(model)["feature_names_in_"] = np.array(bags.features, dtype=object)
     model.n_features_in_ = bags.dimension
     model.windows_in_ = cut = bags.cut if isinstance(bags, Windows) else None
     # A model with a hyper-parameter `window` cuts windows itself.
@@ -46,9 +50,9 @@ def check_training_bags(model: HasFeatures, given: object) -> Bags:
     return bags
 
 
-def check_new_bags(model: HasFeatures, given: object) -> Bags:
-    """Return new bags, after checking that they have the number of features of the training bags."""
-    bags = _convert_to_bags(model, given, fitting=False)
+def check_new_bags(model: HasFeatures, given: object, allow_nan: bool = False) -> Bags:
+    """Return new bags with the features of the training bags, found by their names if both have names."""
+    bags = _match_features(model, _convert_to_bags(model, given, fitting=False, allow_nan=allow_nan))
     if bags.dimension != model.n_features_in_:
         raise BagsError(
             f"The bags have {bags.dimension} features, but {type(model).__name__} is expecting "
@@ -77,11 +81,26 @@ def check_training_labels(model: object, y: object) -> tuple[npt.NDArray[Any], I
     return as_classes(labels)
 
 
-def _convert_to_bags(model: HasFeatures, given: object, *, fitting: bool) -> Bags:
+def _match_features(model: HasFeatures, bags: Bags) -> Bags:
+    """Return new bags with their features in the order of the training bags; raise `BagsError` if the names differ."""
+    names = getattr(model, "feature_names_in_", None)
+    try:
+        columns = match_features(bags.features, None if names is None else names.tolist())
+    except FeatureMismatchError as error:
+        what = "have no feature" if error.is_missing else "have a feature"
+        why = "which the model needs" if error.is_missing else "which the model was not fitted on; leave it out"
+        raise BagsError(f'The bags {what} "{error.name}", {why}.') from None
+    return bags if columns is None else Bags(bags.instances[:, columns], bags.offsets, allow_nan=bags.may_have_nan)
+
+
+def _convert_to_bags(model: HasFeatures, given: object, *, fitting: bool, allow_nan: bool) -> Bags:
     """Return bags from any supported form.
 
     For 2-D tables, scikit-learn stores the feature names in the model if `fitting`, and otherwise compares them.
     """
+    given = unpack_nested(given)
+    if not fitting and column_names(given) is not None:
+        given = _order_columns(model, given)
     if _is_list_of_rows(given):
         given = np.asarray(given)
     dimensions = 2 if sp.issparse(given) else _number_of_dimensions(given)
@@ -95,7 +114,15 @@ def _convert_to_bags(model: HasFeatures, given: object, *, fitting: bool) -> Bag
             validate_data(model, given, reset=fitting, skip_check_array=True)
         except ValueError as error:
             raise BagsError(str(error)) from None
-    return as_bags(given)
+    return as_bags(given, allow_nan=allow_nan)
+
+
+def _order_columns(model: HasFeatures, table: Any) -> Any:
+    """Return a data frame with its columns in the order of the training data, if it has exactly these columns."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or set(names.tolist()) != set(table.columns):
+        return table  # scikit-learn raises an error if the names are not those of the training data
+    return table[names.tolist()]
 
 
 def _number_of_dimensions(given: object) -> int:

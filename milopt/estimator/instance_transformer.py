@@ -74,7 +74,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
         Self
             The fitted transformer.
         """
-        checked = check_training_bags(self, bags)
+        checked = check_training_bags(self, bags, allow_nan=True)
         labels = None if y is None else as_labels(y)
         if labels is not None and labels.size != len(checked):
             raise BagsError(f"There are {labels.size} labels for {len(checked)} bags: give one label per bag.")
@@ -102,7 +102,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
         """
         if not hasattr(self, "transformer_"):
             raise UnfittedError("This InstanceTransformer is not fitted yet; call fit first.")
-        checked = check_new_bags(self, bags)
+        checked = check_new_bags(self, bags, allow_nan=True)
         rows = self.transformer_.transform(_writable_copy(checked))
         count = int(checked.offsets[-1])
         if rows.shape[0] != count:

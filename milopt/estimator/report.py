@@ -87,7 +87,7 @@ class Report:
         used = {
             name: content["resolved"].get(name, value)
             for name, value in content["parameters"].items()
-            if value is not None
+            if value is not None and name != "verbose"
         }
         chosen = ", ".join(f"{name}={value}" for name, value in used.items())
         classes = ", ".join(f"{count} of class {label}" for label, count in data["classes"].items())

@@ -30,6 +30,23 @@ def as_data_set(data: object) -> DataSet:
     raise ParameterError(f"data must be a data set, its name or file, or a pair (bags, labels), not {data!r}.")
 
 
+def list_data_sets(data: object) -> list[object]:
+    """Return the data arguments of an evaluation: the elements of a list, or one argument.
+
+    Raise `ParameterError` if the list is empty, or if an element is not a data set, its name or file, or a pair.
+    """
+    if not isinstance(data, list):
+        return [data]
+    if not data:
+        raise ParameterError("data is an empty list: give at least one data set.")
+    if any(not isinstance(each, (DataSet, str, os.PathLike, tuple)) for each in data):
+        raise ParameterError(
+            "A list of data has one data set, name, file or pair (bags, labels) per element; for one list of bags, "
+            "give the pair (bags, labels)."
+        )
+    return list(data)
+
+
 def official_training_size(data: DataSet) -> int | None:
     """Return the number of bags in the official training part; None if the data set has no official test part."""
     return None if data.test is None else len(data.bags)

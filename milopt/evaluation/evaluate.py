@@ -5,22 +5,66 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from time import perf_counter
+from typing import Any, TypeAlias, overload
 
 import milopt
 from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
-from milopt.evaluation.data import as_data_set, as_task_data
-from milopt.evaluation.plan import make_plan
-from milopt.evaluation.progress import EvaluationRun, Progress
+from milopt.evaluation.data import as_data_set, as_task_data, list_data_sets
+from milopt.evaluation.evaluations import Evaluations
+from milopt.evaluation.plan import Grid, Plan, command_line, make_plan
+from milopt.evaluation.progress import EvaluationRun, FitProgress, Progress
 from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.runners import Runner, dask_runner, run_in_this_process, worker_runner
+from milopt.evaluation.selection import Settings
 from milopt.evaluation.store import Store
 from milopt.evaluation.summary import EvaluationReport, ModelSummary
 from milopt.notebook import NotebookProgress
 
+Data: TypeAlias = "DataSet | str | os.PathLike[str] | tuple[object, object]"
+"""Data set, its name or file, or a pair (bags, labels)."""
+
+
+@overload
+def evaluate(
+    data: Data,
+    models: str | type | Sequence[str | type],
+    protocol: str = "1x10",
+    *,
+    seed: int = 0,
+    solver: str | tuple[str, ...] = "auto",
+    grid: Grid | None = None,
+    settings: Settings | None = None,
+    inner_repeats: int = 1,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    on_fit: FitProgress | None = None,
+) -> EvaluationReport: ...
+
+
+@overload
+def evaluate(
+    data: list[Any],
+    models: str | type | Sequence[str | type],
+    protocol: str = "1x10",
+    *,
+    seed: int = 0,
+    solver: str | tuple[str, ...] = "auto",
+    grid: Grid | None = None,
+    settings: Settings | None = None,
+    inner_repeats: int = 1,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    on_fit: FitProgress | None = None,
+) -> Evaluations: ...
+
 
 def evaluate(
-    data: DataSet | str | os.PathLike[str] | tuple[object, object],
+    data: Data | list[Any],
     models: str | type | Sequence[str | type],
     protocol: str = "1x10",
     *,
@@ -33,7 +77,8 @@ def evaluate(
     dask: str | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> EvaluationReport:
+    on_fit: FitProgress | None = None,
+) -> EvaluationReport | Evaluations:
     """Estimate the accuracy of models on unseen bags by nested cross-validation.
 
     Hyper-parameters are selected inside each training part only, by an inner cross-validation over the grid of the
@@ -42,8 +87,8 @@ def evaluate(
 
     Parameters
     ----------
-    data : DataSet, str, path-like or tuple
-        Data set, its name or file, or a pair (bags, labels).
+    data : DataSet, str, path-like, tuple, or list of them
+        Data set, its name or file, or a pair (bags, labels); or a list of several data sets.
     models : str, type or sequence of them
         Model names ("mi-svm,miles", "path/file.py:Class") or model classes.
     protocol : str, default="1x10"
@@ -69,12 +114,17 @@ def evaluate(
     store : str, path-like or None, default=None
         Directory for finished tasks, which are not run again. None stores nothing.
     progress : callable or None, default=None
-        Called as ``progress(done, total, outcome)`` after each task. None shows a line of progress in a notebook.
+        Called as ``progress(done, total, outcome)`` after each task, with numbers of tasks.
+    on_fit : callable or None, default=None
+        Called as ``on_fit(done, total)`` when fits have finished, with numbers of fits: one fit per candidate and inner
+        fold, and one last fit per task. With several processes, it is called from another thread. None shows a line of
+        progress in a notebook.
 
     Returns
     -------
-    EvaluationReport
-        One row per model, with the records of all tasks; `print` shows it as a table.
+    EvaluationReport or Evaluations
+        One row per model, with the records of all tasks; `print` shows it as a table. For a list of data sets, a
+        sequence of such reports, which prints as one table.
 
     Examples
     --------
@@ -88,19 +138,53 @@ def evaluate(
     1.0
     """
     start = perf_counter()
-    data_set = as_data_set(data)
-    plan = make_plan(data_set, models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
+    given = list_data_sets(data)
+    plans = [
+        make_plan(as_data_set(each), models, parse_protocol(protocol), seed, solver, grid, settings, inner_repeats)
+        for each in given
+    ]
+    names = [plan.data.name for plan in plans]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(f"Two data sets are called {twice!r}: give each one once, or under its own name.")
     runner = _choose_runner(n_jobs, dask)
     task_store = Store(store) if store is not None else None
-    with NotebookProgress(f"evaluating on {data_set.name}", "tasks") as line:
-        run = EvaluationRun(plan, task_store, progress or (lambda done, total, outcome: line.update(done, total)))
-        run.run(runner, as_task_data(data_set))
+    reports: list[EvaluationReport] = []
+    with NotebookProgress(f"evaluating on {', '.join(names)}", "fits") as line:
+        for number, (plan, each) in enumerate(zip(plans, given, strict=True)):
+            run = EvaluationRun(plan, task_store, *_count_from(plans, number, progress, on_fit or line.update))
+            run.run(runner, as_task_data(plan.data))
+            reports.append(_make_report(plan, run, task_store, command_line([plan], [each], store), start))
+            if run.interrupted:
+                break
+            start = perf_counter()
+    if not isinstance(data, list):
+        return reports[0]
+    return Evaluations(tuple(reports), command_line(plans, given, store), len(plans))
+
+
+def _count_from(
+    plans: Sequence[Plan], number: int, progress: Progress | None, on_fit: FitProgress | None
+) -> tuple[Progress | None, FitProgress | None]:
+    """Return `progress` and `on_fit` for one of several plans: they add the tasks and fits of the plans before it."""
+    tasks, fits = [len(plan.tasks) for plan in plans], [sum(plan.fits) for plan in plans]
+    tasks_before, fits_before = sum(tasks[:number]), sum(fits[:number])
+    return (
+        None if progress is None else lambda done, total, outcome: progress(tasks_before + done, sum(tasks), outcome),
+        None if on_fit is None else lambda done, total: on_fit(fits_before + done, sum(fits)),
+    )
+
+
+def _make_report(
+    plan: Plan, run: EvaluationRun, task_store: Store | None, command: str, start: float
+) -> EvaluationReport:
+    """Return the report of a run that began at the time `start`."""
     expected = len(plan.tasks) // len(plan.models)
     return EvaluationReport(
-        data=data_set.name,
-        digest=data_set.digest,
+        data=plan.data.name,
+        digest=plan.data.digest,
         protocol=str(plan.protocol),
-        seed=seed,
+        seed=plan.seed,
         table=[
             ModelSummary.from_records(
                 model, plan.solver_text, str(plan.protocol), run.records(model), expected, positive
@@ -109,7 +193,7 @@ def evaluate(
         ],
         records=tuple(record for model in plan.models for record in run.records(model)),
         failures=run.failures,
-        command=plan.command(data, store),
+        command=command,
         interrupted=run.interrupted,
         resumed=run.resumed,
         store=str(task_store.folder) if task_store is not None else "",

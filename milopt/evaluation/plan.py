@@ -14,7 +14,7 @@ from milopt.evaluation.data import all_labels, official_training_size
 from milopt.evaluation.preflight import positive_label_of, validate_before_run
 from milopt.evaluation.protocol import Protocol, TrainTestSplit, check_seed
 from milopt.evaluation.record import Label
-from milopt.evaluation.selection import Settings, grid_combinations
+from milopt.evaluation.selection import Settings, count_fits, grid_combinations
 from milopt.evaluation.task import Task
 from milopt.model_registry import (
     check_model,
@@ -65,22 +65,18 @@ class Plan:
     """Name of the model of each task as given by the user."""
     positive_labels: tuple[Label | None, ...]
     """Positive class of each model; None for more than two classes, or if its candidates have different ones."""
+    fits: tuple[int, ...]
+    """Number of fits of each task: those of the selection, and the last fit."""
 
     @property
     def solver_text(self) -> str:
         """Solver, or several in order, as written on the command line."""
         return self.solver if isinstance(self.solver, str) else ",".join(self.solver)
 
-    def command(self, given: object, store: str | os.PathLike[str] | None = None) -> str:
-        """Return the command line of the same evaluation; empty if the command line cannot express the arguments.
-
-        `given` is the data argument of the user, and `store` the directory of finished tasks.
-        """
-        source = self._command_line_source(given)
-        if source is None or not self._can_express_candidates:
-            return ""
-        words = ["milopt", "evaluate", source, "--model", ",".join(self.models), "--protocol", str(self.protocol)]
-        words += ["--seed", str(self.seed)]
+    @property
+    def command_line_options(self) -> list[str]:
+        """Options of `milopt evaluate` for the same evaluation, without the data and the store."""
+        words = ["--model", ",".join(self.models), "--protocol", str(self.protocol), "--seed", str(self.seed)]
         if self.solver != "auto":
             words += ["--solver", self.solver_text]
         if self.inner_repeats != 1:
@@ -90,12 +86,10 @@ class Plan:
             words += ["--positive", str(parse_value(text))] if name == "positive" else ["--set", item]
         for item in self.grid or ():
             words += ["--grid", item]
-        if store is not None and os.fspath(store) != DEFAULT_STORE_DIRECTORY:
-            words += ["--store", os.fspath(store)]
-        return shlex.join(words)
+        return words
 
     @property
-    def _can_express_candidates(self) -> bool:
+    def has_command_line_candidates(self) -> bool:
         """True if the command line can select from the same candidates.
 
         The command line cannot give an empty grid; without a grid, it uses the default grids of the models. An empty
@@ -104,7 +98,7 @@ class Plan:
         fixed = {item.partition("=")[0] for item in self.settings}
         return self.grid != () or all(fixed >= set(resolve_model(name).grid) for name in self.models)
 
-    def _command_line_source(self, given: object) -> str | None:
+    def command_line_source(self, given: object) -> str | None:
         """Return the name or file of the data for the command line; None if there is neither (bags made in Python).
 
         `given` is the data argument of the user.
@@ -114,6 +108,21 @@ class Plan:
         if self.data.source == "embedded":
             return self.data.name
         return self.data.source if os.path.exists(self.data.source) else None
+
+
+def command_line(plans: Sequence[Plan], given: Sequence[object], store: str | os.PathLike[str] | None = None) -> str:
+    """Return the command line of the same evaluations; empty if the command line cannot express the arguments.
+
+    The plans differ in their data only. `given` are the data arguments of the user, and `store` is the directory of
+    finished tasks.
+    """
+    sources = [plan.command_line_source(argument) for plan, argument in zip(plans, given, strict=True)]
+    if None in sources or not plans[0].has_command_line_candidates:
+        return ""
+    words = ["milopt", "evaluate", *map(str, sources), *plans[0].command_line_options]
+    if store is not None and os.fspath(store) != DEFAULT_STORE_DIRECTORY:
+        words += ["--store", os.fspath(store)]
+    return shlex.join(words)
 
 
 def make_plan(
@@ -138,6 +147,7 @@ def make_plan(
     splits = protocol.splits(all_labels(data), seed, official_training_size(data))
     tasks: list[Task] = []
     positive_labels: list[Label | None] = []
+    fits: list[int] = []
     for name, given in models_by_name.items():
         set_given_model(name, given)
         cls = resolve_model(name)
@@ -152,6 +162,8 @@ def make_plan(
         tasks += _make_tasks(
             data.digest, name, solver, settings_text, grid_text, protocol.division, seed, inner_repeats, splits
         )
+        count = len(grid_combinations(candidates))
+        fits += [count_fits(count, all_labels(data)[split.train], inner_repeats) for split in splits]
     return Plan(
         data=data,
         protocol=protocol,
@@ -164,6 +176,7 @@ def make_plan(
         tasks=tuple(tasks),
         model_of=tuple(name for name in names for _ in splits),
         positive_labels=tuple(positive_labels),
+        fits=tuple(fits),
     )
 
 

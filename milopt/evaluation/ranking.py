@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -25,7 +25,10 @@ from milopt.evaluation.record import Plain, as_plain
 from milopt.evaluation.scores import ReportLike, ScoreTable, gather_scores
 from milopt.html import notes, view
 from milopt.name_suggestions import unknown_name_error
-from milopt.table import Table
+from milopt.table import Table, to_data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 MEASURES = ("accuracy", "balanced_accuracy", "auc")
 """Measures by which models can be ranked."""
@@ -37,7 +40,8 @@ RANKED_DECIMALS = 9
 class Ranking:
     """Mean ranks of models over data sets, and tests of their differences.
 
-    Returned by `milopt.rank`. `print` shows it as a table, and `as_dict` returns JSON data.
+    Returned by `milopt.rank`. `print` shows it as a table, `to_frame` returns the table as a data frame, and `as_dict`
+    returns JSON data.
 
     Parameters
     ----------
@@ -104,6 +108,7 @@ class Ranking:
                     "model": name,
                     "mean_rank": float(self.ranks[k]),
                     "values": as_plain(self.values[:, k].tolist()),
+                    "wins_ties_losses": as_plain(self._counts_in_table(name)),
                     "p_value": None if self.control in (None, name) else self.p_values_against_control()[name],
                 }
                 for k, name in enumerate(self.models)
@@ -146,6 +151,47 @@ class Ranking:
             critical_difference=plain["critical_difference"],
         )
 
+    def wins_ties_losses(self, model: str, other: str | None = None) -> tuple[int, int, int]:
+        """Count the data sets on which a model is better than, equal to, and worse than another model.
+
+        Parameters
+        ----------
+        model : str
+            Name of the model.
+        other : str or None, default=None
+            Name of the model that it is compared with. None adds the counts over all other models.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of wins, ties and losses.
+        """
+        for name in (model,) if other is None else (model, other):
+            if name not in self.models:
+                raise unknown_name_error("model", name, list(self.models), " in the ranking")
+        own = self.values[:, [self.models.index(model)]]
+        others = [k for k, name in enumerate(self.models) if name != model and other in (None, name)]
+        difference = own - self.values[:, others]
+        return int((difference > 0).sum()), int((difference == 0).sum()), int((difference < 0).sum())
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return one row per model, with numbers that are not rounded."""
+        against = {} if self.control is None else self.p_values_against_control()
+        rows: list[dict[str, object]] = []
+        for k, name in enumerate(self.models):
+            wins, ties, losses = self._counts_in_table(name) or (None, None, None)
+            values = dict(zip(self.data, self.values[:, k].tolist(), strict=True))
+            rows.append(
+                {"model": name, **values, "mean_rank": float(self.ranks[k])}
+                | {"wins": wins, "ties": ties, "losses": losses}
+                | ({"p_value": against.get(name)} if against else {})
+            )
+        return rows
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per model as a data frame of pandas: values, mean rank, wins, ties, losses and p-value."""
+        return to_data_frame(self.rows())
+
     def table(self) -> Table:
         """Return the values and mean ranks as a table, one row per model.
 
@@ -154,13 +200,15 @@ class Ranking:
         Table
             Table whose text is the first part of the printed ranking.
         """
-        numeric = (*self.data, "mean rank", "p against control")
         against = {} if self.control is None else self.p_values_against_control()
+        counts = "wins/ties/losses"
+        numeric = (*self.data, "mean rank", counts, "p against control")
         rows = tuple(
             (
                 name + (" (control)" if name == self.control else ""),
                 *(f"{value:.3f}" for value in self.values[:, k]),
                 f"{self.ranks[k]:.2f}",
+                "/".join(map(str, self._counts_in_table(name) or ())),
                 f"{against[name]:.2g}" if name in against else "",
             )
             for k, name in enumerate(self.models)
@@ -174,14 +222,20 @@ class Ranking:
         Returns
         -------
         list of str
-            Friedman test, and the critical difference of mean ranks.
+            What wins, ties and losses refer to, the Friedman test, and the critical difference of mean ranks.
         """
         verdict = "are not all equal" if self.p_value < self.alpha else "may all be equal"
         pairs = f"{self.test}: models differ at level {self.alpha:g} if their mean ranks differ by more than"
+        others = "all other models" if self.control is None else f"the control {self.control}"
         return [
+            f"Wins, ties and losses are counted against {others}, over the data sets.",
             f"Friedman: chi-squared {self.friedman:.3f}, p = {self.p_value:.2g}: the models {verdict}.",
             f"{pairs} {self.critical_difference:.3f}.",
         ]
+
+    def _counts_in_table(self, model: str) -> tuple[int, int, int] | None:
+        """Return wins, ties and losses against the control, or against all others; None for the control itself."""
+        return None if model == self.control else self.wins_ties_losses(model, self.control)
 
     def __str__(self) -> str:
         """Format the ranking as a table, followed by the results of the tests."""

@@ -21,14 +21,19 @@ import numpy as np
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, MissingSolverError, ParameterError
 from milopt.evaluation.child_warnings import suppress_resource_warnings
+from milopt.evaluation.fit_count import FitsDone, count_in_file
 from milopt.evaluation.interrupt import block_interrupts_in_children, ignore_interrupts
 from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.task import Task, TaskData, run_task
 
 TaskOutcome: TypeAlias = Record | Failure
 Outcomes: TypeAlias = Generator[tuple[int, TaskOutcome], None, None]
-Runner: TypeAlias = Callable[[Sequence[Task], TaskData], Outcomes]
-"""Function from tasks to pairs (index of the task, its outcome), in the order in which tasks end."""
+Runner: TypeAlias = Callable[[Sequence[Task], TaskData, FitsDone | None], Outcomes]
+"""Function from tasks to pairs (index of the task, its outcome), in the order in which tasks end.
+
+If the third argument is given, it is called with the numbers of fits that have finished, as far as the runner knows
+them before a task ends.
+"""
 
 MAX_RETRIES = 3
 """Number of times that Dask runs a task again after its worker died."""
@@ -39,10 +44,10 @@ _SCHEDULER_ADDRESS = re.compile(
 )
 
 
-def attempt_task(index: int, task: Task, data: TaskData) -> tuple[int, TaskOutcome]:
+def attempt_task(index: int, task: Task, data: TaskData, fits_done: FitsDone | None = None) -> tuple[int, TaskOutcome]:
     """Run a task, and return its index and outcome; an error becomes a `Failure`, so that the other tasks still run."""
     try:
-        return index, run_task(task, data)
+        return index, run_task(task, data, fits_done)
     except MiloptError as error:
         return index, task_failure(task, str(error), error.exit_code)
     except Exception as error:
@@ -55,16 +60,20 @@ def task_failure(task: Task, reason: str, exit_code: int) -> Failure:
     return Failure(task.model, task.repeat, task.fold, reason, exit_code)
 
 
-def run_in_this_process(tasks: Sequence[Task], data: TaskData) -> Outcomes:
+def run_in_this_process(tasks: Sequence[Task], data: TaskData, fits_done: FitsDone | None) -> Outcomes:
     """Run the tasks one after the other in this process."""
     for index, task in enumerate(tasks):
-        yield attempt_task(index, task, data)
+        yield attempt_task(index, task, data, fits_done)
 
 
 def worker_runner(n_jobs: int) -> Runner:
     """Return a runner that uses `n_jobs` processes of this machine; -1 means one process per core."""
 
-    def run_on_workers(tasks: Sequence[Task], data: TaskData) -> Outcomes:
+    def run_on_workers(tasks: Sequence[Task], data: TaskData, fits_done: FitsDone | None) -> Outcomes:
+        with count_in_file(fits_done) as fit_file:
+            yield from run_counted(tasks, data, fit_file)
+
+    def run_counted(tasks: Sequence[Task], data: TaskData, fits_done: FitsDone | None) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
         remaining = dict(enumerate(tasks))
@@ -76,7 +85,7 @@ def worker_runner(n_jobs: int) -> Runner:
             # Not more processes than tasks: loky would also start processes that have nothing to do.
             workers = n_jobs if n_jobs == -1 else min(n_jobs, len(tasks))
             parallel = Parallel(workers, batch_size=1, return_as="generator_unordered", initializer=ignore_interrupts)
-            outcomes = parallel(delayed(attempt_task)(index, task, data) for index, task in enumerate(tasks))
+            outcomes = parallel(delayed(attempt_task)(index, task, data, fits_done) for index, task in enumerate(tasks))
         try:
             for index, outcome in outcomes:
                 del remaining[index]
@@ -119,7 +128,8 @@ def dask_runner(address: str) -> Runner:
     _import_distributed()
     _check_address(address)
 
-    def run_on_dask(tasks: Sequence[Task], data: TaskData) -> Outcomes:
+    def run_on_dask(tasks: Sequence[Task], data: TaskData, fits_done: FitsDone | None) -> Outcomes:
+        # Workers on other machines cannot write to a file of this one: their fits are counted when their task ends.
         with dask_client(address) as (distributed, client):
             with warnings.catch_warnings():
                 # Dask warns that the data are large. They are sent as a task of their own, so that Dask can send them

@@ -26,6 +26,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
 from milopt.estimator.path import can_share, fit_together
+from milopt.evaluation.fit_count import FitsDone
 from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import format_settings
@@ -59,10 +60,12 @@ def select_candidate(
     labels: Labels,
     seed: int,
     repeats: int = 1,
+    fits_done: FitsDone | None = None,
 ) -> GridSelection:
     """Select the best candidate of a grid by cross-validation on training bags; a single candidate is not fitted.
 
-    `base` has the fixed hyper-parameters, and `repeats` is the number of times that the inner folds are drawn. Raise
+    `base` has the fixed hyper-parameters, and `repeats` is the number of times that the inner folds are drawn.
+    `fits_done` is called after every fit, and after a fit that is left out because its candidate was rejected. Raise
     `ParameterError` if no candidate could be fitted.
     """
     if len(grid) == 1:
@@ -77,6 +80,8 @@ def select_candidate(
             models = [configure_model(model, model.in_selection, base, grid[index]) for index in indices]
             for index, outcome in zip(indices, fit_together(models, group.name, *known), strict=True):
                 trials[index].record(outcome, known, unseen, (index, fold))
+            if fits_done is not None:
+                fits_done(len(group.indices))
     candidates = [trial.as_candidate(labels.size * repeats) for trial in trials]
     fits = [fit for trial in trials for fit in trial.fits]
     ranks = [
@@ -87,6 +92,14 @@ def select_candidate(
     if best[0] < 0:
         raise ParameterError(f"No candidate of the grid could be fitted; the first one: {candidates[0].reason}")
     return GridSelection(tuple(candidates), tuple(fits), ranks.index(best))
+
+
+def count_fits(candidates: int, labels: Labels, repeats: int) -> int:
+    """Return the number of fits of a task: those of `select_candidate`, and the last fit.
+
+    `labels` are those of the training part, and `repeats` is the number of times that the inner folds are drawn.
+    """
+    return 1 if candidates == 1 else candidates * _inner_fold_count(labels) * repeats + 1
 
 
 @dataclass
@@ -202,13 +215,17 @@ def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Inde
     from sklearn.model_selection import StratifiedKFold
 
     classes, counts = np.unique(labels, return_counts=True)
-    smallest_count = int(counts.min())
-    if smallest_count < 2:
+    if int(counts.min()) < 2:
         raise ParameterError(
             f"Class {classes[counts.argmin()]} has one bag in a training part, but the selection of "
             "hyper-parameters needs two: fix the hyper-parameters instead."
         )
     for repeat in range(repeats):
         repeat_seed = derive_seed(seed, repeat) if repeat else seed
-        divider = StratifiedKFold(min(INNER_FOLDS, smallest_count), shuffle=True, random_state=repeat_seed)
+        divider = StratifiedKFold(_inner_fold_count(labels), shuffle=True, random_state=repeat_seed)
         yield from divider.split(np.zeros(labels.size), labels)
+
+
+def _inner_fold_count(labels: Labels) -> int:
+    """Return the number of inner folds: INNER_FOLDS, or the number of bags of the smallest class."""
+    return min(INNER_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))

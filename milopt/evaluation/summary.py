@@ -6,11 +6,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from statistics import fmean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from milopt.evaluation.record import Failure, Label, Plain, Record, as_plain
 from milopt.html import notes, view
-from milopt.table import Table
+from milopt.table import Table, to_data_frame
+
+if TYPE_CHECKING:
+    import pandas
+
+NUMERIC_COLUMNS = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
+"""Headers of the columns with numbers in the table of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,8 @@ class ModelSummary:
 class EvaluationReport:
     """Results of an evaluation: one row per model, and the records of all tasks.
 
-    Returned by `milopt.evaluate`. `print` shows it as a table, and `as_dict` returns JSON data.
+    Returned by `milopt.evaluate`. `print` shows it as a table, `to_frame` returns the table as a data frame, and
+    `as_dict` returns JSON data.
     """
 
     data: str
@@ -133,16 +140,30 @@ class EvaluationReport:
             return "".join(f", positive class {label} for {model}" for model, label in labels.items())
         return f", positive class {next(iter(labels.values()))}" if labels else ""
 
+    def rows(self) -> list[dict[str, object]]:
+        """Return one row per model, with numbers that are not rounded."""
+        hidden = ("solvers", "error_over")
+        return [
+            {"data": self.data, **{name: value for name, value in vars(row).items() if name not in hidden}}
+            for row in self.table
+        ]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per model as a data frame of pandas, with numbers that are not rounded."""
+        return to_data_frame(self.rows())
+
     def summary_table(self) -> Table:
         """Return the results as a table, one row per model."""
-        numeric = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
-        header = ("model", "solver", *numeric)
         rows = tuple(_format_cells(row) for row in self.table)
         title = f"{self.data}, protocol {self.protocol}, seed {self.seed}{self._positive_class_text()}"
-        return Table(title, header, rows, frozenset(numeric))
+        return Table(title, ("model", "solver", *NUMERIC_COLUMNS), rows, frozenset(NUMERIC_COLUMNS))
 
     def remarks(self) -> list[str]:
         """Return the remarks below the table: standard errors, cycles, rejected candidates, failures, the command."""
+        return [*self.findings(), *([f"The same table: {self.command}"] if self.command else [])]
+
+    def findings(self) -> list[str]:
+        """Return the remarks below the table, without the command that reproduces it."""
         lines = []
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
@@ -157,8 +178,6 @@ class EvaluationReport:
         if self.interrupted:
             resume = "; run it again with the same store to resume" if self.store else ""
             lines.append(f"Interrupted: {done} of {total} tasks are done{resume}.")
-        if self.command:
-            lines.append(f"The same table: {self.command}")
         return lines
 
     def __str__(self) -> str:
@@ -173,6 +192,14 @@ class EvaluationReport:
     def _repr_html_(self) -> str:
         """Return the table and the remarks for a notebook."""
         return view(self.summary_table().html(), notes(self.remarks()))
+
+
+def join_tables(reports: Sequence[EvaluationReport]) -> Table:
+    """Return the tables of several data sets as one, with a column for the data set."""
+    first = reports[0]
+    rows = tuple((report.data, *_format_cells(row)) for report in reports for row in report.table)
+    title = f"{len(reports)} data sets, protocol {first.protocol}, seed {first.seed}"
+    return Table(title, ("data", "model", "solver", *NUMERIC_COLUMNS), rows, frozenset(NUMERIC_COLUMNS))
 
 
 def _format_cells(row: ModelSummary) -> tuple[str, ...]:

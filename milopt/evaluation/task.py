@@ -18,6 +18,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
+from milopt.evaluation.fit_count import FitsDone
 from milopt.evaluation.one_thread import limit_to_one_thread
 from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Fit, Label, Record
@@ -83,10 +84,10 @@ class Task:
         return hashlib.sha256(json.dumps(self.content, sort_keys=True).encode()).hexdigest()
 
 
-def run_task(task: Task, data: TaskData) -> Record:
+def run_task(task: Task, data: TaskData, fits_done: FitsDone | None = None) -> Record:
     """Select hyper-parameters in the training part, fit the model there, and predict the labels of the test part.
 
-    `data` has all bags of the data set; the indices in `task` refer to it.
+    `data` has all bags of the data set; the indices in `task` refer to it. `fits_done` is called after every fit.
     """
     start = perf_counter()
     model = _load_model_class(task)
@@ -101,8 +102,10 @@ def run_task(task: Task, data: TaskData) -> Record:
         # The training part is extracted first, so that no fit can use a test bag.
         bags, labels = data.bags[train], data.labels[train]
         inner_seed = derive_seed(task.seed, task.repeat, task.fold, 1)
-        selection = select_candidate(model, base, grid, bags, labels, inner_seed, task.inner_repeats)
+        selection = select_candidate(model, base, grid, bags, labels, inner_seed, task.inner_repeats, fits_done)
         fitted = configure_model(model, base, grid[selection.chosen]).fit(bags, labels)
+        if fits_done is not None:
+            fits_done(1)
         # Score one bag at a time, so that a score does not depend on the other test bags, not even by rounding.
         test_bags = [data.bags[index : index + 1] for index in task.test]
         scores = np.concatenate([fitted.decision_function(bag) for bag in test_bags])

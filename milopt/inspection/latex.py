@@ -9,14 +9,13 @@ is therefore recognised by its values and printed as y.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from milopt.arrays import Vector
-from milopt.declaration.programs.expression import IMPLIES, Constraint
+from milopt.declaration.programs.expression import IMPLIES, Constraint, Expression, Leaf, as_expression
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
+from milopt.inspection.latex_line import LatexLine, align_lines
 from milopt.inspection.latex_symbols import Symbols, format_number, latex_name, upright_text
 from milopt.inspection.latex_terms import (
     BlockNotation,
@@ -27,84 +26,122 @@ from milopt.inspection.latex_terms import (
     terms_of,
     variable_symbol,
 )
+from milopt.inspection.symbolic_latex import lines_with_symbols
 
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \implies"}
 """LaTeX of the relations between expressions, by their spelling in the declaration."""
+_REVERSED = {"<=": ">=", ">=": "<=", "==": "=="}
+"""Relations with their sides exchanged."""
 
 ROW_MAJOR_REMARK = r"\text{entries numbered row after row}"
 """Remark that the entries of a matrix are numbered row by row, because terms have one index."""
 
 
-@dataclass(frozen=True)
-class LatexLine:
-    r"""One line of the program: `\min ...`, a constraint block, a bound, or the definition of a symbol.
-
-    `head` is `\min`, `\max`, `\mathrm{s.t.}` or empty, `where` the range of the index or another remark, and `name` the
-    name of the constraint.
-    """
-
-    head: str
-    body: str
-    where: str = ""
-    name: str = ""
-
-    def __str__(self) -> str:
-        parts = (self.head, self.body + ("," if self.where else ""), self.where, self.name and f"({self.name})")
-        return r" \quad ".join(part for part in parts if part)
-
-
 def to_latex(program: Program) -> str:
-    """Return the LaTeX text of the program as an `aligned` environment."""
-    rows = []
-    for line in latex_lines(program):
-        name = f"({line.name})" if line.name else ""
-        cells = [line.head + r" \quad" if line.head else "", line.body, "", line.where, "", name]
-        while cells and not cells[-1]:
-            cells.pop()
-        rows.append(" & ".join(cells).replace(" &  & ", " && "))
-    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+    """Return the LaTeX text of the program as an `aligned` environment, with hyper-parameters as symbols."""
+    return align_lines(lines_with_symbols(program, latex_lines))
 
 
 def latex_lines(program: Program, symbols: Symbols | None = None) -> tuple[LatexLine, ...]:
     """Return the lines of the program; the array of each printed symbol is added to `symbols`, if that is given."""
     symbols = Symbols() if symbols is None else symbols
+    letter = sign_letter(program)
+    lines = [objective_line(program, BlockNotation("", letter, symbols))]
+    rows = [
+        constraint_line(BlockNotation(name, letter, symbols), constraint)
+        for name, constraint in program.constraints.items()
+    ]
+    rows += [line for variable in program.variables.values() for line in variable_lines(variable)]
+    lines += [LatexLine(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(rows)]
+    lines += [function_line(program, name) for name in program.functions]
+    return (*lines, *_coefficient_lines(symbols, letter))
+
+
+def _coefficient_lines(symbols: Symbols, letter: str) -> list[LatexLine]:
+    """Return a line for each vector of coefficients that has one value per sign of a vector of signs y."""
+    arrays = {name: array for name, array in symbols.values().items() if isinstance(array, np.ndarray)}
+    signs = {name: array for name, array in arrays.items() if name.rstrip("'") == letter}
+    lines = []
+    for name, array in arrays.items():
+        for sign_name, sign in signs.items():
+            if name not in signs and array.shape == sign.shape:
+                both = [np.unique(array[sign == value]) for value in (1, -1)]
+                if [values.size for values in both] == [1, 1]:
+                    text = r",\ ".join(
+                        rf"{format_number(float(values[0]))} \text{{ if }} {sign_name}_{{i}} = {value}"
+                        for values, value in zip(both, (1, -1), strict=True)
+                    )
+                    lines.append(LatexLine("", f"{name}_{{i}} = {text}"))
+                    break
+    return lines
+
+
+def objective_line(program: Program, block: BlockNotation) -> LatexLine:
+    """Return the line of the objective, with the unknowns below the verb."""
     verb = r"\max" if program.maximizes else r"\min"
     unknowns = [latex_name(name) for name in program.functions]
     unknowns += [variable_symbol(name) for name in program.variables if not name.endswith(".coefficients")]
-    letter = _sign_letter(program)
-    own = BlockNotation("", letter, symbols)
-    objective = format_entry(program.objective, "", own)
-    lines = [LatexLine(f"{verb}_{{{', '.join(unknowns)}}}" if unknowns else verb, objective, _sign_definitions(own))]
-    rows = [
-        _constraint_line(BlockNotation(name, letter, symbols), constraint)
-        for name, constraint in program.constraints.items()
-    ]
-    rows += [line for variable in program.variables.values() for line in _variable_lines(variable)]
-    lines += [LatexLine(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(rows)]
-    lines += [_function_line(program, name) for name in program.functions]
-    return tuple(lines)
+    objective = format_entry(program.objective, "", block)
+    return LatexLine(f"{verb}_{{{', '.join(unknowns)}}}" if unknowns else verb, objective, _sign_definitions(block))
 
 
-def _declared_line(block: BlockNotation, constraint: Constraint) -> LatexLine:
-    """Return the line of a constraint with two sides, a condition or rows without a bound, as it was declared."""
-    index = "i" if constraint.shape else ""
-    body = " ".join(
-        _RELATIONS[part] if isinstance(part, str) else format_entry(part, index if part.shape else "", block)
-        for part in constraint.as_written
-    )
-    size = "" if not index else rf"{index} = 1, \ldots, {int(np.prod(constraint.shape))}"
-    where = r",\ ".join(part for part in (size, _sign_definitions(block)) if part)
+def constraint_line(block: BlockNotation, constraint: Constraint) -> LatexLine:
+    """Return the line of a constraint as it was declared.
+
+    If the declaration is not known, or if its sides have different shapes, the terms of the rows `expression >= 0` are
+    printed on the sides where they are positive (see `_rearranged_sides`).
+    """
+    size = int(np.prod(constraint.shape))
+    is_declared = constraint.compared is not None and _sides_fit(constraint)
+    body = format_declared(constraint, block) if is_declared else _rearranged_sides(block, constraint)
+    if not is_declared:
+        size = constraint.expression.size
+    index = "i" if (constraint.shape if is_declared else constraint.expression.shape) else ""
+    range_text = "" if not index else rf"{index} = 1, \ldots, {size}"
+    where = r",\ ".join(part for part in (range_text, _sign_definitions(block)) if part)
     return LatexLine("", body, where, upright_text(block.name))
 
 
-def _constraint_line(block: BlockNotation, constraint: Constraint) -> LatexLine:
-    """Return the line of a constraint, with the constant and negative terms moved to the right-hand side.
+def format_declared(constraint: Constraint, block: BlockNotation) -> str:
+    r"""Return a comparison as it was declared, such as `y_i x_i \\leq 1 - z_i`."""
+    index = "i" if constraint.shape else ""
+    parts = constraint.as_written
+    if len(parts) == 3 and _is_leaf(parts[0]) and not _is_leaf(parts[2]) and as_expression(parts[2]).terms:
+        # Python evaluates `expression <= variable` as `variable >= expression`.
+        parts = (parts[2], _REVERSED[str(parts[1])], parts[0])
+    return " ".join(
+        _RELATIONS[part] if isinstance(part, str) else _format_side(part, index if part.shape else "", block)
+        for part in parts
+    )
 
-    If all terms are negative, the whole constraint is negated instead. A constraint with two sides or a condition is
-    printed as declared (see `_declared_line`).
+
+def _is_leaf(part: Expression | str) -> bool:
+    """Return True if a side of a comparison is a single variable, parameter, function value or atom."""
+    return isinstance(part, Leaf)
+
+
+def _format_side(side: Expression, index: str, block: BlockNotation) -> str:
+    """Return one side of a comparison; a positive constant comes first if the side would begin with a minus."""
+    terms, constant = terms_of(side, index, block), constant_of(side, index, block)
+    if constant is None:
+        return join_terms(terms)
+    is_first = constant.value > 0 and bool(terms) and terms[0].value < 0
+    return join_terms([constant, *terms] if is_first else [*terms, constant])
+
+
+def _sides_fit(constraint: Constraint) -> bool:
+    """Return True if entry i of every side belongs to row i: a side is a scalar or has the shape of the constraint."""
+    if constraint.layout is not None or constraint.is_conditional:
+        return True
+    sides = [part for part in constraint.compared or () if not isinstance(part, str)]
+    return all(not side.shape or side.shape == constraint.shape for side in sides)
+
+
+def _rearranged_sides(block: BlockNotation, constraint: Constraint) -> str:
+    """Return the rows of a constraint, with the constant and negative terms moved to the right-hand side.
+
+    If all terms are negative, the whole constraint is negated instead.
     """
-    if constraint.compared is not None and (constraint.layout is not None or constraint.is_conditional):
-        return _declared_line(block, constraint)
     expression = constraint.expression
     index = "i" if expression.shape else ""
     terms = terms_of(expression, index, block)
@@ -119,9 +156,7 @@ def _constraint_line(block: BlockNotation, constraint: Constraint) -> LatexLine:
     if not left and moved:
         left, moved, right = moved, [], [constant] if constant else []
         relation = "=" if constraint.equality else r"\leq"
-    size = "" if not index else rf"{index} = 1, \ldots, {expression.size}"
-    where = r",\ ".join(part for part in (size, _sign_definitions(block)) if part)
-    return LatexLine("", f"{join_terms(left)} {relation} {join_terms(moved + right)}", where, upright_text(block.name))
+    return f"{join_terms(left)} {relation} {join_terms(moved + right)}"
 
 
 def _negate(term: LatexTerm) -> LatexTerm:
@@ -134,13 +169,13 @@ def _sign_definitions(block: BlockNotation) -> str:
     return r",\ ".join(rf"{name} \in \{{-1, 1\}}^{{{size}}}" for name, size in block.signs.items())
 
 
-def _sign_letter(program: Program) -> str:
+def sign_letter(program: Program) -> str:
     """Return the letter for vectors of signs: the first of y, s and t that is not a name in the program, or epsilon."""
     taken = {*program.variables, *program.functions, *program.parameters}
     return next((letter for letter in ("y", "s", "t") if letter not in taken), r"\varepsilon")
 
 
-def _variable_lines(variable: Variable) -> list[LatexLine]:
+def variable_lines(variable: Variable) -> list[LatexLine]:
     """Return the lines about a variable: the shape of a matrix, finite bounds, and integrality."""
     index = "i" if variable.shape else ""
     name = _entry_symbol(variable, index)
@@ -178,7 +213,7 @@ def _entry_symbol(leaf: Variable, index: str) -> str:
     return f"{{{name}}}_{{{index}}}" if index and "^" in name else f"{name}_{{{index}}}" if index else name
 
 
-def _function_line(program: Program, name: str) -> LatexLine:
+def function_line(program: Program, name: str) -> LatexLine:
     """Return the line that defines a function by its kernel K, and by its dictionary of points z_j if it has one."""
     function = program.functions[name]
     f, kernel = latex_name(name), function.kernel.latex()

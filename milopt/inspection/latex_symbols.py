@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.inspection.number_names import name_of_number
+
 GREEK_NAMES = frozenset(
     (
         *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
@@ -52,6 +54,9 @@ def format_number(value: float) -> str:
         return f"-{format_number(-value)}"
     if value == float("inf"):
         return r"\infty"
+    name = name_of_number(value)
+    if name is not None:
+        return name
     if value == int(value) and value < 1e6:
         return str(int(value))
     ratio = Fraction(value).limit_denominator(12)

@@ -68,12 +68,16 @@ class BlockNotation:
         Symbols of the whole program.
     signs : dict of str to int
         Size of each vector of signs in this block, by symbol.
+    column : ndarray or None
+        Values of a column h of a semi-infinite program, one per bag; coefficients that are proportional to it are
+        printed as multiples of h(B_i).
     """
 
     name: str
     letter: str = "y"
     symbols: Symbols = field(default_factory=Symbols)
     signs: dict[str, int] = field(default_factory=dict)
+    column: Vector | None = None
 
     def sign_symbol(self, signs: Vector, index: str, is_negated: bool) -> tuple[str, float]:
         """Return (symbol, sign) of an entry of a vector of signs: the entry is sign * symbol, with sign 1 or -1.
@@ -87,6 +91,10 @@ class BlockNotation:
     def without_name(self) -> BlockNotation:
         """Return a copy without the name of the block, so that symbols do not contain it."""
         return BlockNotation("", self.letter, self.symbols, self.signs)
+
+    def without_column(self) -> BlockNotation:
+        """Return a copy without the column, which shares the symbols and the vectors of signs."""
+        return BlockNotation(self.name, self.letter, self.symbols, self.signs)
 
     def superscript(self, leaf: str) -> str:
         """Return the superscript of coefficients of a leaf: `slack` in the objective, `margin,slack` in `margin`."""
@@ -160,6 +168,12 @@ def _coefficient_entry(
     """
     if (values == values[0]).all():
         return float(values[0]), ""
+    if block.column is not None and values.shape == block.column.shape:
+        ratio = np.asarray(values / block.column)
+        if _differ_only_in_sign(ratio) or np.ptp(ratio) <= 1e-12 * abs(ratio[0]):
+            signs = np.sign(ratio) * abs(ratio[0])
+            value, factor = _coefficient_entry(signs, letter, leaf, index, block.without_column(), is_negated)
+            return value, " ".join(part for part in (factor, f"h(B_{{{index}}})") if part)
     if _differ_only_in_sign(values):
         name, sign = block.sign_symbol(np.sign(values), index, is_negated)
         return sign * float(np.abs(values[0])), name

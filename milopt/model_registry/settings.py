@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
 from milopt.errors import ParameterError
 from milopt.estimator.fields import annotation_of
+from milopt.estimator.kernel_parameters import KERNELS
 from milopt.model_registry.lookup import name_of
-from milopt.model_registry.values import KERNELS, format_nested_value, format_value, parse_value, parse_values
+from milopt.model_registry.values import format_nested_value, format_value, parse_value, parse_values
 from milopt.name_suggestions import quote, unknown_name_error
 
 

@@ -22,26 +22,11 @@ from typing import cast
 
 import numpy as np
 
-from milopt.bag_kernels.box_counting import BoxCounting
-from milopt.bag_kernels.random_boxes import RandomBoxes
-from milopt.bag_kernels.set_kernels import Minimax, SetKernel
-from milopt.declaration.kernels.alignment import DTW, GlobalAlignment
-from milopt.declaration.kernels.combined import KernelProduct, KernelSum
-from milopt.declaration.kernels.kernel import RBF, Linear, Polynomial
-from milopt.declaration.kernels.nystrom import Nystrom
-from milopt.declaration.kernels.random_fourier import RandomFourier
 from milopt.errors import MiloptError, ParameterError
+from milopt.estimator.kernel_parameters import KERNELS
 from milopt.name_suggestions import quote, unknown_name_error
 from milopt.solving.options import Options
 
-KERNELS: Mapping[str, type] = {
-    kernel.__name__.casefold(): kernel
-    for kernel in (
-        *(RBF, Linear, Polynomial, Nystrom, RandomFourier, KernelSum, KernelProduct, DTW, GlobalAlignment),
-        *(BoxCounting, RandomBoxes, SetKernel, Minimax),
-    )
-}
-"""Kernel classes by their names in texts."""
 _CONSTRUCTORS: Mapping[str, type] = {**KERNELS, "options": Options}
 """Classes that a text may construct, by their names in texts."""
 _WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}

@@ -25,6 +25,7 @@ from milopt.outcome.result import Attempt, Result, Seconds
 from milopt.schemes.automatic import supporting_solvers
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme
+from milopt.schemes.step_progress import OnStep, report_steps
 from milopt.solving import registry
 from milopt.solving.clock import Clock
 from milopt.solving.explain import SupportChecker
@@ -39,14 +40,23 @@ class Attempts:
     """Attempts to solve a program by a scheme within the time of a clock, and the best of their results."""
 
     def __init__(
-        self, program: Program, plan: Scheme, options: Options, clock: Clock, jit: float | None = None
+        self,
+        program: Program,
+        plan: Scheme,
+        options: Options,
+        clock: Clock,
+        jit: float | None = None,
+        on_step: OnStep | None = None,
     ) -> None:
         """Store the program, the scheme `plan`, the options and the clock; nothing is solved yet.
+
+        `on_step` is called with every step of every attempt.
 
         `jit`: value of `jit_seconds()` at the start of the call. Seconds of just-in-time compilation after it count as
         `Seconds.jit` of the best result. None takes the present value.
         """
         self._program, self._plan, self._options, self._clock = program, plan, options, clock
+        self._on_step = on_step
         self._jit = jit_seconds() if jit is None else jit
         self._attempts: list[Attempt] = []
         self._best: Result | None = None
@@ -67,7 +77,7 @@ class Attempts:
                 steps = plan.steps(self._program, chosen, self._options, clock, lowered)
             else:
                 steps = plan.steps(self._program, chosen, self._options, clock)
-            result = plan.result_of_steps(steps, clock)
+            result = plan.result_of_steps(report_steps(steps, self._on_step), clock)
         except (UnsupportedError, ConvexityError, MissingSolverError, SolverError) as error:
             self._record_failure(solver if isinstance(solver, str) else solver.name, error, perf_counter() - began)
             return False

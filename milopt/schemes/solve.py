@@ -29,6 +29,7 @@ from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.registered import scheme_class
 from milopt.schemes.scheme import Scheme
+from milopt.schemes.step_progress import OnStep, report_steps
 from milopt.solving.clock import Clock
 from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options, merge_options
@@ -41,6 +42,8 @@ def solve(
     solver: str | Solver | Sequence[str | Solver] = "auto",
     scheme: str | Scheme | None = None,
     options: Options | None = None,
+    *,
+    on_step: OnStep | None = None,
     **option_values: object,
 ) -> Result:
     """Solve a program and certify the answer.
@@ -57,6 +60,8 @@ def solve(
         of the program: "direct", "ccp" for a DC program, "column-generation" for a semi-infinite program.
     options : Options or None, default=None
         Time limit, tolerance and other options.
+    on_step : callable or None, default=None
+        Called as ``on_step(step)`` with every `Step` as soon as it is made. `StepPrinter` prints one line per step.
     **option_values : object
         Fields of `Options` by name, such as ``time_limit=10``. They replace those of `options`.
 
@@ -88,13 +93,13 @@ def solve(
     chosen = merge_options(options, option_values)
     plan = resolve_scheme(scheme, program)
     if program.oracles:
-        return _solve_in_parts(program, solver, plan, chosen)
+        return _solve_in_parts(program, solver, plan, chosen, on_step)
     tries = [solver] if isinstance(solver, (str, Solver)) else list(solver) if isinstance(solver, (tuple, list)) else []
     if not tries or not all(isinstance(choice, (str, Solver)) for choice in tries):
         raise ParameterError(f"solver must name at least one solver, or several in order, not {solver!r}.")
     clock = Clock(chosen.time_limit)
     prepared = _prepare_program(program.core, scheme, plan, clock)
-    attempts = Attempts(prepared, plan, chosen, clock)
+    attempts = Attempts(prepared, plan, chosen, clock, on_step=on_step)
     for choice in tries:
         if attempts.has_result and clock.is_over():
             break
@@ -117,7 +122,7 @@ def _prepare_program(program: Program, scheme: object, plan: Scheme, clock: Cloc
         return split_concave_quadratics(program)
 
 
-def _solve_in_parts(problem: Problem, solver: object, plan: Scheme, options: Options) -> Result:
+def _solve_in_parts(problem: Problem, solver: object, plan: Scheme, options: Options, on_step: OnStep | None) -> Result:
     """Solve a problem with oracles: one solver for the master, one for the oracles (see `solver_parts`)."""
     from milopt.schemes.column_generation import ColumnGeneration
 
@@ -127,7 +132,8 @@ def _solve_in_parts(problem: Problem, solver: object, plan: Scheme, options: Opt
     if isinstance(plan, ColumnGeneration) and plan.oracle is None:
         plan = replace(plan, oracle=parts.oracle)
     warn_if_late(master, options)
-    result = plan.run(problem, master, options, clock)
+    steps = plan.steps(problem, master, options, clock)
+    result = plan.result_of_steps(report_steps(steps, on_step), clock)
     seconds = replace(result.seconds, jit=jit_seconds() - compiled)
     return replace(result, seconds=seconds, attempts=(make_attempt(result, seconds.total),))
 
@@ -137,10 +143,13 @@ def solve_each(
     solver: str | Solver | Sequence[str | Solver] = "auto",
     scheme: str | Scheme | None = None,
     options: Options | None = None,
+    on_step: OnStep | None = None,
     *,
     shares_steps: bool = False,
 ) -> Iterator[Result]:
     """Solve several programs in the same way, such as those of several classes; yield each result when it is ready.
+
+    `on_step` is called with every step of every program.
 
     If each program needs one direct solve by the same solver, the programs share a session, with its kernel values,
     factorisations and last points. With `shares_steps`, DC programs that the convex-concave procedure solves share a
@@ -161,10 +170,12 @@ def solve_each(
         sharing = [Direct, ConvexConcave] if shares_steps and scheme is None else [Direct]
         if all(plan == plans[0] and type(plan) in sharing for plan in plans) and len({c.name for c in chosen}) == 1:
             warn_if_late(chosen[0], left)
-            yield from _solve_in_one_session(plain, plans[0], chosen[0], left, cases, may_fall_back=solver == "auto")
+            yield from _solve_in_one_session(
+                plain, plans[0], chosen[0], left, cases, may_fall_back=solver == "auto", on_step=on_step
+            )
             return
     for program in programs:
-        yield solve(program, solver, scheme, options)
+        yield solve(program, solver, scheme, options, on_step=on_step)
 
 
 def _solve_in_one_session(
@@ -174,13 +185,17 @@ def _solve_in_one_session(
     options: Options,
     cases: Sequence[SupportChecker],
     may_fall_back: bool,
+    on_step: OnStep | None,
 ) -> Iterator[Result]:
     """Solve the programs in one session; with `may_fall_back`, try further solvers if an answer is not certified."""
     compiled = jit_seconds()
     assert isinstance(plan, (Direct, ConvexConcave))
     results = plan.run_each(programs, solver, options, [case.lowered for case in cases])
     for program, (result, clock) in zip(programs, results, strict=True):
-        attempts = Attempts(program, plan, options, clock, compiled)
+        if on_step is not None:
+            for step in result.history:
+                on_step(step)
+        attempts = Attempts(program, plan, options, clock, compiled, on_step)
         if not attempts.record_result(result, clock.elapsed()) and may_fall_back and attempts.may_continue():
             attempts.try_automatic(after=solver)
         yield attempts.best_result()

@@ -11,8 +11,8 @@ Problem classes:
   evaluation form, and kernel values between points are not computed.
 
 All other programs are rejected with a reason. Oracles of column generation are priced by separate algorithms: over the
-1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`), over a simplex (`unit_simplex_program`) and over
-the entries of a dictionary (`dictionary_choice`).
+1-norm ball (`l1_ball`), over a ball of the kernel's space (`hilbert_ball`), over a simplex (`unit_simplex_program`) and
+over the entries of a dictionary (`dictionary_choice`).
 Multipliers are computed in milopt's signs.
 """
 

@@ -142,8 +142,8 @@ def test_an_invalid_stride_is_rejected(stride) -> None:
     [
         ([], "There are no series"),
         (np.zeros(5), "1-D array is not a list of series"),
-        (np.zeros((2, 2, 2)), "3-D array is not a list of series"),
-        ([np.zeros((2, 2))], "Series 0 is 2-D"),
+        (np.zeros((2, 2, 2, 2)), "4-D array is not a list of series"),
+        ([np.zeros((2, 2)), np.zeros(4)], "Series 0 is 2-D"),
         ([np.zeros(4), np.zeros(1)], "Series 1 has 1 samples"),
         ([np.zeros(4), [1, np.nan, 2]], "Series 1 has NaN at sample 1"),
         ([["a", "b"]], "Series 0 has values of type"),

@@ -166,10 +166,15 @@ def test_empty_lines_count_and_do_not_matter(read) -> None:
         ("", "made.csv: the file is empty; it needs a header such as bag,label,f0,f1 and one instance per line."),
         (
             "1,1,2\n",
-            'made.csv, line 1: the header has no column called "bag"; the first line must be like bag,label,f0,f1.',
+            'made.csv, line 1: the header has no column called "bag"; the first line must be like bag,label,f0,f1; '
+            "other columns are named by --bag and --label, or bag= and label=.",
         ),
         ("bag,label\n1,1\n", "made.csv, line 1: the header names no feature; it must be like bag,label,f0,f1."),
-        ("bag,label,f0\n1,1,2,3\n", "made.csv, line 2: the line has 4 fields where the header has 3."),
+        (
+            "bag,label,f0\n1,1,2,3\n",
+            "made.csv, line 2: the line has 4 fields where the header has 3; if its numbers have decimal "
+            "commas, write decimal points.",
+        ),
         ('bag,label,f0\n"1,1,2\n', "made.csv, line 2: the quotes of the line do not match (unexpected end of data)."),
         ("bag,label,f0\n,1,2\n", "made.csv, line 2: the bag's name is empty; every row needs a bag's name."),
     ],

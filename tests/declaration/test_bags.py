@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import milopt
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.bags.labels import as_signs, as_weights
-from milopt.errors import BagsError, MiloptWarning
+from milopt.errors import BagsError, DeclarationError, MiloptWarning
 
 quick = settings(max_examples=60, deadline=None)
 members_of = st.lists(st.integers(1, 5), min_size=1, max_size=8)
@@ -417,3 +418,28 @@ def test_default_weights_are_ones():
 def test_weights_out_of_range_raise_an_error(weight, message):
     with pytest.raises(BagsError, match=message):
         as_weights(weight, 2)
+
+
+def test_the_mean_over_all_instances_of_all_bags_is_an_error_that_names_bag_mean() -> None:
+    program = milopt.Program("means")
+    bags = milopt.as_bags([[[1.0], [2.0]], [[3.0]]])
+    f = program.function("f", milopt.Linear())
+    for call in (f(bags).mean, lambda: np.mean(2 * f(bags) + 1)):
+        with pytest.raises(DeclarationError, match=r"write bag_mean\(e\) for one mean per bag, or e.sum\(\) / 3"):
+            call()
+    assert milopt.bag_mean(f(bags)).shape == (2,)
+    x = program.variable("x", 4)
+    assert x.mean().shape == ()
+    assert f(bags)[:2].mean().shape == ()
+
+
+def test_a_function_in_place_of_its_values_is_an_error_that_names_them() -> None:
+    program = milopt.Program("functions")
+    f = program.function("f", milopt.Linear())
+    g = program.function("g", milopt.Linear(), dictionary=np.eye(2))
+    with pytest.raises(DeclarationError, match=r"f\(bags\) for its values, .*declare function\('f', kernel, "):
+        milopt.norm1(f)
+    with pytest.raises(DeclarationError, match=r"norm1\(g.coefficients\) for a 1-norm"):
+        milopt.norm1(g)
+    with pytest.raises(DeclarationError, match=r"not Function: write bag_max\(f\(bags\)\)"):
+        milopt.bag_max(f)

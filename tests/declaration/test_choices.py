@@ -264,7 +264,7 @@ def test_conditional_constraints_are_displayed_and_exported(tmp_path: Path) -> N
     problem.solve(solver="HIGHS")
     assert abs(problem.value) == pytest.approx(expected)
     latex, summary = program.to_latex(), program.summary()
-    assert r"-b_{i} + 1 = 1 \implies x_{i} \leq 3" in latex
+    assert r"1 - b_{i} = 1 \implies x_{i} \leq 3" in latex
     assert (
         r"a^{\mathrm{x.range},\mathrm{x.active}}_{i} \mathrm{x.active}_{i} \leq x_{i} \leq 4 \mathrm{x.active}_{i}"
         in latex

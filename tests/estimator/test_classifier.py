@@ -369,7 +369,7 @@ def test_a_list_of_rows_means_bags_of_one_instance(data) -> None:
 
 
 def test_fields_of_a_model_come_before_the_shared_fields() -> None:
-    common = ["solver", "scheme", "form", "options", "scale", "class_weight", "positive", "random_state"]
+    common = ["solver", "scheme", "form", "options", "scale", "class_weight", "positive", "random_state", "verbose"]
     assert list(MISVM._fields) == ["C", "kernel", *common]
     with pytest.raises(TypeError, match="MISVM has no parameter 'c'; it has C, kernel"):
         MISVM(c=1)

@@ -105,22 +105,22 @@ def print_row(constraint: Constraint, program: Program) -> str:
         (lambda x, z, b: Y * x <= 1.7, r"y_{i} x_{i} \leq 1.7"),
         (lambda x, z, b: Y * x >= 1.7, r"y_{i} x_{i} \geq 1.7"),
         (lambda x, z, b: 1.7 >= Y * x, r"y_{i} x_{i} \leq 1.7"),  # noqa: SIM300  # another order is another method
-        (lambda x, z, b: -(Y * x) >= -1.7, r"y_{i} x_{i} \leq 1.7"),
-        (lambda x, z, b: -2 * (Y * x) >= -1.7, r"2 y_{i} x_{i} \leq 1.7"),
+        (lambda x, z, b: -(Y * x) >= -1.7, r"-y_{i} x_{i} \geq -1.7"),
+        (lambda x, z, b: -2 * (Y * x) >= -1.7, r"-2 y_{i} x_{i} \geq -1.7"),
         (lambda x, z, b: Y * x == 1.7, r"y_{i} x_{i} = 1.7"),
-        (lambda x, z, b: x - Y * z >= 0, r"x_{i} \geq y_{i} z_{i}"),
-        (lambda x, z, b: 1 - x <= Y * z, r"y_{i} z_{i} + x_{i} \geq 1"),
+        (lambda x, z, b: x - Y * z >= 0, r"x_{i} - y_{i} z_{i} \geq 0"),
+        (lambda x, z, b: 1 - x <= Y * z, r"1 - x_{i} \leq y_{i} z_{i}"),
         (lambda x, z, b: Y * (x + b) - Y * z >= 1, r"y_{i} \left(x_{i} + b - z_{i}\right) \geq 1"),
-        (lambda x, z, b: Y * (x + b) <= 1 + z, r"z_{i} \geq y_{i} \left(x_{i} + b\right) - 1"),
+        (lambda x, z, b: Y * (x + b) <= 1 + z, r"y_{i} \left(x_{i} + b\right) \leq z_{i} + 1"),
         (lambda x, z, b: Y * x - Y * z <= V, r"y_{i} \left(x_{i} - z_{i}\right) \leq g^{\mathrm{row}}_{i}"),
         (lambda x, z, b: V * x <= 1.7, r"a^{\mathrm{row},x}_{i} x_{i} \leq 1.7"),
         (lambda x, z, b: V * x >= V, r"a^{\mathrm{row},x}_{i} x_{i} \geq g^{\mathrm{row}}_{i}"),
         (lambda x, z, b: np.outer(V, V) @ x <= 3, r"\sum_{j} A^{\mathrm{row},x}_{ij} x_{j} \leq 3"),
         (lambda x, z, b: x <= Y, r"x_{i} \leq y_{i}"),
         (lambda x, z, b: x >= Y, r"x_{i} \geq y_{i}"),
-        (lambda x, z, b: Y - x >= 0, r"x_{i} \leq y_{i}"),
+        (lambda x, z, b: Y - x >= 0, r"y_{i} - x_{i} \geq 0"),
         (lambda x, z, b: Y @ x <= 1.7, r"\sum_{i} y_{i} x_{i} \leq 1.7"),
-        (lambda x, z, b: -(V @ x) >= b, r"\sum_{i} a^{\mathrm{row},x}_{i} x_{i} + b \leq 0"),
+        (lambda x, z, b: -(V @ x) >= b, r"-\sum_{i} a^{\mathrm{row},x}_{i} x_{i} \geq b"),
     ],
 )
 def test_a_row_is_printed_with_the_declared_signs(write, text) -> None:
@@ -138,9 +138,9 @@ def test_one_symbol_is_one_vector_in_all_blocks() -> None:
     program.subject_to(-other * z >= 1, name="third")
     check_rows(program)
     lines = {line.name: line for line in latex_lines(program)}
-    assert lines[r"\mathrm{second}"].body == r"y'_{i} x_{i} \geq y_{i} z_{i} + 1"
+    assert lines[r"\mathrm{second}"].body == r"-y_{i} z_{i} + y'_{i} x_{i} \geq 1"
     assert lines[r"\mathrm{second}"].where == r"i = 1, \ldots, 4,\ y \in \{-1, 1\}^{4},\ y' \in \{-1, 1\}^{4}"
-    assert lines[r"\mathrm{third}"].body == r"y'_{i} z_{i} \leq -1"
+    assert lines[r"\mathrm{third}"].body == r"-y'_{i} z_{i} \geq 1"
 
 
 def test_different_vectors_of_one_name_have_different_symbols() -> None:
@@ -168,8 +168,8 @@ def test_matrices_of_two_squares_have_different_symbols() -> None:
 def test_both_sides_of_miordm_have_the_same_labels(golden_bags) -> None:
     bags, y = golden_bags
     _, lower, upper, *_ = latex_lines(MIORDM().program(bags, y))
-    assert lower.body == r"y_{i} \max_{x \in B_{i}} f(x) + \xi_{i} \geq \frac{3}{10}"
-    assert upper.body == r"\mathrm{eps}_{i} \geq y_{i} \max_{x \in B_{i}} f(x) - 1.7"
+    assert lower.body == r"y_{i} \max_{x \in B_{i}} f(x) \geq \frac{3}{10} - \xi_{i}"
+    assert upper.body == r"y_{i} \max_{x \in B_{i}} f(x) \leq \mathrm{eps}_{i} + 1.7"
 
 
 def test_a_maximum_that_is_bounded_above_keeps_its_label(golden_bags) -> None:

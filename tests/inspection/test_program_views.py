@@ -432,7 +432,7 @@ def test_mi_svm_reads_like_its_paper(bags: Bags) -> None:
     objective, margin, slack, space = latex_lines(misvm(bags, Y))
     assert objective.head == r"\min_{f, b, \mathrm{slack}}"
     assert objective.body == r"\frac{1}{2} \|f\|^2 + 2 \sum_{i} \mathrm{slack}_{i}"
-    assert margin.body == r"y_{i} \left(\max_{x \in B_{i}} f(x) + b\right) + \mathrm{slack}_{i} \geq 1"
+    assert margin.body == r"y_{i} \left(\max_{x \in B_{i}} f(x) + b\right) \geq 1 - \mathrm{slack}_{i}"
     assert margin.where == r"i = 1, \ldots, 6,\ y \in \{-1, 1\}^{6}"
     assert margin.name == r"\mathrm{margin}"
     assert slack.body == r"\mathrm{slack}_{i} \geq 0"

@@ -353,7 +353,8 @@ def test_a_semi_infinite_program_prints_its_parts_and_writes_its_master(tmp_path
     solve(problem, "clarabel", ColumnGeneration(max_rounds=3))
     assert "[master]" in problem.summary()
     assert "[oracle]" in str(problem)
-    assert problem.to_latex().count(r"\begin{aligned}") == 2
+    assert problem.to_latex().count(r"\begin{aligned}") == 1
+    assert r"\text{for all } h \in \mathcal{H}" in problem.to_latex()
     for name, write in (("lp", problem.to_lp), ("mps", problem.to_mps), ("cbf", problem.to_cbf)):
         text = write(tmp_path / f"master.{name}")
         assert (tmp_path / f"master.{name}").read_text() == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import DeclarationError
 
 
@@ -14,7 +15,7 @@ def resolve_bags(expression: Expression, bags: Bags | None, atom: str) -> Bags:
     vector with one entry per instance of the bags.
     """
     if not isinstance(expression, Expression):
-        raise DeclarationError(f"{atom} needs an expression over instances, not {type(expression).__name__}.")
+        raise _not_an_expression(expression, atom)
     over = bags if bags is not None else expression.bags
     if over is not None and not isinstance(over, Bags):
         raise DeclarationError(f"{atom} needs Bags as its second argument, not {type(over).__name__}; see as_bags.")
@@ -29,3 +30,9 @@ def resolve_bags(expression: Expression, bags: Bags | None, atom: str) -> Bags:
         hint = "; with a kernel of bags, f(bags) has one value per bag already" if expression.size == len(over) else ""
         raise DeclarationError(f"{atom}: {expression.size} entries for {int(over.offsets[-1])} instances{hint}.")
     return over
+
+
+def _not_an_expression(given: object, atom: str) -> DeclarationError:
+    """Return the error for an object that is not an expression."""
+    hint = f": write {atom}({given.name}(bags))" if isinstance(given, Function) else ""
+    return DeclarationError(f"{atom} needs an expression over instances, not {type(given).__name__}{hint}.")

@@ -24,6 +24,8 @@ from milopt.declaration.array_conversion import (
     make_sparse_read_only,
     to_real_array,
 )
+from milopt.declaration.bags.feature_names import column_names
+from milopt.declaration.bags.nested_data import unpack_instances, unpack_nested
 from milopt.declaration.bags.scaled_rows import is_scaled_rows, row_slices
 from milopt.declaration.bags.stored_rows import (
     as_stored_rows,
@@ -69,6 +71,11 @@ class Bags:
         Bounds of the bags: bag i consists of rows ``offsets[i]`` to ``offsets[i + 1] - 1``.
     name : str, default="bags"
         Name of the bags in error messages.
+    features : sequence of str or None, default=None
+        Names of the features. A fitted model finds the features of new bags by their names.
+    allow_nan : bool, default=False
+        Whether values may be missing (NaN). Such bags are for `InstanceTransformer(SimpleImputer())` and similar
+        transformers; models and programs do not accept them.
 
     Raises
     ------
@@ -95,7 +102,20 @@ class Bags:
     # Without this line, numpy would treat bags as a nested sequence in `array * bags`.
     __array_ufunc__ = None
 
-    def __init__(self, instances: object, offsets: npt.ArrayLike, *, name: str = "bags") -> None:
+    features: tuple[str, ...] | None = None
+    """Names of the features; None if they have no names."""
+    may_have_nan: bool = False
+    """Whether values may be missing (NaN); programs do not accept such bags."""
+
+    def __init__(
+        self,
+        instances: object,
+        offsets: npt.ArrayLike,
+        *,
+        name: str = "bags",
+        features: Sequence[str] | None = None,
+        allow_nan: bool = False,
+    ) -> None:
         rows = (
             make_sparse_read_only(as_canonical_csr(instances).copy())
             if sp.issparse(instances)
@@ -106,9 +126,13 @@ class Bags:
         bounds = _check_offsets(offsets, int(rows.shape[0]), name)
         if rows.shape[1] == 0:
             raise BagsError(f"Found {name} with 0 feature(s) (shape={rows.shape}) while a minimum of 1 is required.")
-        _check_finite(rows, bounds, name)
+        _check_finite(rows, bounds, name, allow_nan)
         self._instances = rows
         self._offsets = bounds
+        self.may_have_nan = allow_nan
+        self.features = None if features is None else tuple(features)
+        if self.features is not None and len(self.features) != rows.shape[1]:
+            raise BagsError(f"There are {len(self.features)} names for the {rows.shape[1]} features of {name}.")
 
     @cached_property
     def _instances(self) -> Points:
@@ -116,9 +140,14 @@ class Bags:
         raise NotImplementedError
 
     @classmethod
-    def _from_checked(cls, instances: Points, offsets: Index) -> Bags:
-        """Return bags from arrays that have been checked already; `offsets` becomes read-only in place."""
+    def _from_checked(cls, instances: Points, offsets: Index, given: Bags | None = None) -> Bags:
+        """Return bags from arrays that have been checked already; `offsets` becomes read-only in place.
+
+        The names of the features are those of the bags `given`.
+        """
         part = cls.__new__(cls)
+        if given is not None:
+            part.features, part.may_have_nan = given.features, given.may_have_nan
         part._instances = instances if isinstance(instances, sp.csr_array) else as_stored_rows(instances, "The data")
         part._offsets = make_read_only(offsets)
         return part
@@ -318,7 +347,7 @@ class Bags:
     def _bag_range(self, low: int, high: int) -> Bags:
         """Return bags low to high - 1, without copying instances."""
         return Bags._from_checked(
-            self._instances_between(low, high), self._offsets[low : high + 1] - self._offsets[low]
+            self._instances_between(low, high), self._offsets[low : high + 1] - self._offsets[low], self
         )
 
     def _select(self, chosen: Index) -> Bags:
@@ -330,12 +359,12 @@ class Bags:
         rows = np.arange(offsets[-1]) + np.repeat(self._offsets[chosen] - offsets[:-1], sizes)
         instances = self._instances
         if isinstance(instances, sp.csr_array):
-            return Bags._from_checked(make_sparse_read_only(sp.csr_array(instances[rows])), offsets)
-        return Bags._from_checked(select_rows(instances, rows), offsets)
+            return Bags._from_checked(make_sparse_read_only(sp.csr_array(instances[rows])), offsets, self)
+        return Bags._from_checked(select_rows(instances, rows), offsets, self)
 
     def __reduce__(self) -> tuple[Callable[..., Bags], tuple[object, ...]]:
         # Arrays that come from another process are writeable: the constructor makes them read-only again.
-        return Bags, (self._instances, self._offsets)
+        return _restore_bags, (self._instances, self._offsets, self.features, self.may_have_nan)
 
     def __repr__(self) -> str:
         sparse = ", sparse" if sp.issparse(self._instances) else ""
@@ -348,16 +377,26 @@ class Bags:
         return view(entries_table(repr(self), entries))
 
 
-def as_bags(x: object, *, name: str = "bags") -> Bags:
+def _restore_bags(instances: Points, offsets: Index, features: tuple[str, ...] | None, allow_nan: bool) -> Bags:
+    """Return bags from the attributes of pickled bags."""
+    return Bags(instances, offsets, features=features, allow_nan=allow_nan)
+
+
+def as_bags(x: object, *, name: str = "bags", allow_nan: bool = False) -> Bags:
     """Convert data to `Bags`.
 
     Parameters
     ----------
-    x : Bags, list of arrays, object array or array of shape (n_bags, n_instances, n_features)
-        Bags, or one 2-D array or sparse matrix per bag with one row per instance. `Bags` are returned unchanged. If a
-        2-D array is given, every row becomes a bag of one instance, with a warning.
+    x : Bags, list, array, frame or column
+        Bags, or one 2-D array, sparse matrix or data frame per bag, with one row per instance; an array of shape
+        (n_bags, n_instances, n_features); a group-by object of pandas or polars, or a frame of pandas whose index has
+        several levels, the first one with the name of the bag; a column of nested lists, as in Arrow tables and data
+        sets of Hugging Face; an array of awkward; a nested tensor of torch. `Bags` are returned unchanged. If a 2-D
+        array is given, every row becomes a bag of one instance, with a warning.
     name : str, default="bags"
         Name of the bags in error messages.
+    allow_nan : bool, default=False
+        Whether values may be missing (NaN), for transformers that fill them in.
 
     Returns
     -------
@@ -377,34 +416,45 @@ def as_bags(x: object, *, name: str = "bags") -> Bags:
     Bags(2 bags, 4 instances, 2 features)
     """
     if isinstance(x, Bags):
+        if x.may_have_nan and not allow_nan:
+            _check_finite(x.instances, x.offsets, name, allow_nan=False)
         return x
+    x = unpack_nested(x)
     if sp.issparse(x):
-        return _single_instance_bags(as_canonical_csr(x), name)
+        return _single_instance_bags(as_canonical_csr(x), name, allow_nan)
     if not isinstance(x, (list, tuple)):
         array = np.asarray(x)
         if array.ndim == 2:
-            return _single_instance_bags(array, name)
+            return _single_instance_bags(array, name, allow_nan, column_names(x))
         if array.ndim == 3 and array.size:
             count, size, dimension = array.shape
-            return Bags(array.reshape(count * size, dimension), np.arange(count + 1) * size, name=name)
+            rows = array.reshape(count * size, dimension)
+            return Bags(rows, np.arange(count + 1) * size, name=name, allow_nan=allow_nan)
         if array.ndim == 0 or (array.ndim == 1 and array.dtype != object and array.size):
             raise BagsError(
                 f"A {array.ndim}-D {type(x).__name__} is not {name}: give a list of 2-D arrays, one per bag."
             )
         x = list(array)
-    return _stack_bags(x, name)
+    return _stack_bags(x, name, allow_nan)
 
 
-def _single_instance_bags(rows: npt.NDArray[Any] | sp.csr_array, name: str) -> Bags:
+def _single_instance_bags(
+    rows: npt.NDArray[Any] | sp.csr_array, name: str, allow_nan: bool, features: tuple[str, ...] | None = None
+) -> Bags:
     """Return one bag per row of an array, with a warning."""
-    bags = Bags(rows, np.arange(rows.shape[0] + 1), name=name)
+    bags = Bags(rows, np.arange(rows.shape[0] + 1), name=name, features=features, allow_nan=allow_nan)
     message = f"A 2-D array was given for {name}: each of its {len(bags)} rows becomes a bag of one instance."
     warnings.warn(message, MiloptWarning, stacklevel=3)
     return bags
 
 
-def _stack_bags(members: Sequence[Any], name: str) -> Bags:
-    """Return bags from a sequence with one 2-D array or sparse matrix per bag."""
+def _stack_bags(members: Sequence[Any], name: str, allow_nan: bool) -> Bags:
+    """Return bags from a sequence with one 2-D array, sparse matrix or data frame per bag."""
+    names = column_names(members[0]) if members else None
+    for i, member in enumerate(members):
+        if names is not None and column_names(member) != names:
+            raise BagsError(f"Bag {i} of {name} has other columns than bag 0: all bags need the same features.")
+    members = [unpack_instances(member) for member in members]
     arrays = [
         as_canonical_csr(member) if sp.issparse(member) else to_real_array(member, f"Bag {i} of {name}")
         for i, member in enumerate(members)
@@ -422,8 +472,9 @@ def _stack_bags(members: Sequence[Any], name: str) -> Bags:
     offsets = np.concatenate([[0], np.cumsum([array.shape[0] for array in arrays])])
     dense = [array for array in arrays if not isinstance(array, sp.csr_array)]
     if len(dense) < len(arrays):
-        return Bags(sp.vstack([sp.csr_array(array) for array in arrays], format="csr"), offsets, name=name)
-    return Bags(concatenate_rows(dense), offsets, name=name)
+        stacked = sp.vstack([sp.csr_array(array) for array in arrays], format="csr")
+        return Bags(stacked, offsets, name=name, features=names, allow_nan=allow_nan)
+    return Bags(concatenate_rows(dense), offsets, name=name, features=names, allow_nan=allow_nan)
 
 
 def _check_offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
@@ -446,13 +497,13 @@ def _check_offsets(offsets: npt.ArrayLike, count: int, name: str) -> Index:
     return make_read_only(bounds)
 
 
-def _check_finite(rows: Points, offsets: Index, name: str) -> None:
-    """Raise `BagsError` for the first entry that is NaN or infinite."""
+def _check_finite(rows: Points, offsets: Index, name: str, allow_nan: bool) -> None:
+    """Raise `BagsError` for the first entry that is NaN (unless `allow_nan`) or infinite."""
     if not isinstance(rows, sp.csr_array):
-        check_finite_rows(rows, offsets, name)
+        check_finite_rows(rows, offsets, name, allow_nan)
         return
-    finite = np.isfinite(rows.data)
-    if not finite.all():
-        position = int(np.flatnonzero(~finite)[0])
+    bad = np.isinf(rows.data) if allow_nan else ~np.isfinite(rows.data)
+    if bad.any():
+        position = int(np.flatnonzero(bad)[0])
         row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
         raise nonfinite_error(rows.data[position], row, int(rows.indices[position]), offsets, name)

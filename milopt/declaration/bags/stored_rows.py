@@ -52,14 +52,13 @@ def reduce_by_bag(values: ScaledRows, offsets: Index, reduce: Callable[[Floats, 
     return result
 
 
-def check_finite_rows(rows: Floats | ScaledRows, offsets: Index, name: str) -> None:
-    """Raise `BagsError` for the first entry that is NaN or infinite, reading the rows in blocks."""
+def check_finite_rows(rows: Floats | ScaledRows, offsets: Index, name: str, allow_nan: bool = False) -> None:
+    """Raise `BagsError` for the first entry that is NaN (unless `allow_nan`) or infinite; read the rows in blocks."""
     for part in row_slices(*rows.shape):
         block = rows.raw[part] if is_scaled_rows(rows) else rows[part]
-        finite = np.isfinite(block)
-        if not finite.all():
-            place = int(np.flatnonzero(~finite)[0])
-            row, column = divmod(place, rows.shape[1])
+        bad = np.isinf(block) if allow_nan else ~np.isfinite(block)
+        if bad.any():
+            row, column = divmod(int(np.flatnonzero(bad)[0]), rows.shape[1])
             raise nonfinite_error(block[row, column], part.start + row, column, offsets, name)
 
 
@@ -67,4 +66,5 @@ def nonfinite_error(value: float, row: int, column: int, offsets: Index, name: s
     """Return (do not raise) an error that names the bag, the instance and the feature of a value."""
     bag = int(np.searchsorted(offsets, row, side="right")) - 1
     where = f"in instance {row - offsets[bag]}, feature {column}"
-    return BagsError(f"Bag {bag} of {name} has {describe_nonfinite(value)} {where}: every value must be finite.")
+    hint = "; InstanceTransformer(SimpleImputer()) fills in missing values" if np.isnan(value) else ""
+    return BagsError(f"Bag {bag} of {name} has {describe_nonfinite(value)} {where}: every value must be finite{hint}.")

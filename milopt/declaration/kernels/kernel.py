@@ -44,6 +44,8 @@ class Kernel(ABC):
     is_semidefinite : bool
         True if every Gram matrix of the kernel is known to be positive semidefinite. If False, milopt checks the Gram
         matrix before a solver uses it.
+    compiles_on_first_use : bool
+        True if native code is compiled when the kernel is evaluated for the first time.
 
     Examples
     --------
@@ -62,6 +64,9 @@ class Kernel(ABC):
     """Whether every Gram matrix is known to be positive semidefinite; otherwise milopt checks it."""
     indefinite_remedy: ClassVar[str] = "use a positive semidefinite kernel such as RBF or GlobalAlignment"
     """Advice for error messages if a Gram matrix is not positive semidefinite."""
+
+    compiles_on_first_use: ClassVar[bool] = False
+    """Whether native code is compiled at the first evaluation. Lists of models use another kernel in its place."""
 
     @property
     def requires_unscaled_input(self) -> bool:

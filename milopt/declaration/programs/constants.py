@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,7 +62,17 @@ def _as_array(value: object) -> Vector:
     try:
         return as_real_array(value, "")
     except DeclarationError:
-        raise DeclarationError(f"Expected numbers or an expression, got {_describe_type(value)}.") from None
+        remedy = f": {value.operand_remedy}" if isinstance(value, HasOperandRemedy) else ""
+        raise DeclarationError(f"Expected numbers or an expression, got {_describe_type(value)}{remedy}.") from None
+
+
+@runtime_checkable
+class HasOperandRemedy(Protocol):
+    """Protocol of objects that are not expressions, but of which expressions can be made."""
+
+    @property
+    def operand_remedy(self) -> str:
+        """How to write an expression, for the error message."""
 
 
 def as_matrix(value: Any) -> Vector | sp.csr_array:

@@ -22,7 +22,7 @@ from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.constants import as_matrix, as_numbers, as_side_numbers
 from milopt.declaration.programs.expression_text import format_expression
 from milopt.declaration.programs.linear_maps import product_from_left, product_from_right
-from milopt.declaration.programs.shape_mixin import Order, ShapeMixin
+from milopt.declaration.programs.shape_mixin import Axis, Order, ShapeMixin
 from milopt.declaration.programs.sparse import matvec, selection_matrix
 from milopt.errors import DeclarationError
 
@@ -126,6 +126,19 @@ class Expression(ShapeMixin):
         )
 
     __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Expression:
+        """Return the mean of all entries, or the means along an axis; the arguments are those of `sum`.
+
+        Raise `DeclarationError` for one value per instance of bags, because a mean over all instances of all bags is
+        hardly ever meant.
+        """
+        if self.bags is not None and axis is None:
+            raise DeclarationError(
+                f"e.mean() of e = {self.describe()} would be over the instances of all bags: write bag_mean(e) for one "
+                f"mean per bag, or e.sum() / {self.size} for the mean over all instances."
+            )
+        return super().mean(axis, keepdims)
 
     def max(self, axis: int | None = None) -> Expression:
         """Return the largest entry, or the largest entries along an axis; the result is convex."""

@@ -142,11 +142,19 @@ class Function:
         if isinstance(self.kernel, BagKernel):
             return FunctionEvaluation(self, bag_rows(as_bags(points)), None)
         if isinstance(points, Bags):
-            return FunctionEvaluation(self, points.instances, points)
+            return FunctionEvaluation(self, as_bags(points).instances, points)
         bags = find_owner(points)
         if bags is not None:
             return FunctionEvaluation(self, bags.instances, bags)
         return FunctionEvaluation(self, as_points(points, f"The array of points in {self.name}(...)"), None)
+
+    @property
+    def operand_remedy(self) -> str:
+        """How to write an expression with this function, for the error if the function itself is used as one."""
+        name = self.name
+        over = f", and norm1({name}.coefficients) for a 1-norm" if self._coefficients is not None else ""
+        hint = "" if over else f"; a 1-norm needs coefficients: declare function({name!r}, kernel, dictionary=Z)"
+        return f"write {name}(bags) for its values, {name}.norm() for its norm{over}{hint}"
 
     @property
     def coefficients(self) -> Variable:

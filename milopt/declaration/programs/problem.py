@@ -6,8 +6,8 @@ Code for both kinds uses the parts, the scheme and the scores of a problem, and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from milopt.declaration.programs.program import Program
     from milopt.declaration.programs.semi_infinite import Oracle
     from milopt.outcome.result import Result
+
+
+class Redeclaration(Protocol):
+    """Declaration of a problem that can be repeated with other values of its hyper-parameters."""
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Values of the hyper-parameters that are numbers, by name."""
+
+    def declare(self, values: Mapping[str, float]) -> Problem:
+        """Return the problem with other values of hyper-parameters."""
 
 
 class Problem(ABC):
@@ -31,6 +42,8 @@ class Problem(ABC):
     """For an ensemble: function from the scores of the training bags to the constant that is added to every score."""
     nu: float | None = None
     """For an ensemble with a soft margin: fraction of bags that may violate the margin."""
+    redeclaration: Redeclaration | None = None
+    """How the problem was declared by a model; None if it was declared directly."""
     remarks: tuple[str, ...] = ()
     """Remarks about the declaration of the problem, which reports print."""
 

@@ -25,6 +25,7 @@ from milopt.declaration.programs.expression import Constraint, Expression
 from milopt.declaration.programs.leaves import Function, Parameter, Variable
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.program import Program
+from milopt.declaration.programs.views import semi_infinite_latex
 from milopt.errors import DeclarationError
 from milopt.html import Html, element, join
 
@@ -214,8 +215,8 @@ class SemiInfinite(Problem):
         return "\n\n".join(f"[{name}]\n{part.summary()}" for name, part in self.parts.items())
 
     def to_latex(self) -> str:
-        """Return all parts as LaTeX."""
-        return "\n".join(part.to_latex() for part in self.parts.values())
+        """Return the problem as LaTeX: the master with its family of rows, and the set of columns."""
+        return semi_infinite_latex(self)
 
     def to_lp(self, path: Path | None = None) -> str:
         """Return the master with its current rows as LP text; also write it to `path` if given."""

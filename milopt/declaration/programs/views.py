@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from milopt.compilation.features import Feature
     from milopt.compilation.standard_form import StandardForm
     from milopt.declaration.programs.program import Program
+    from milopt.declaration.programs.semi_infinite import SemiInfinite
 
     Path = str | PathLike[str]
     """Path of a file."""
@@ -309,6 +310,15 @@ class ProgramViews:
     def _program(self) -> Program:
         """The program itself, as a `Program` for the type checker."""
         return cast("Program", self)
+
+
+def semi_infinite_latex(problem: SemiInfinite) -> str:
+    """Return a semi-infinite program as LaTeX: the master with its family of rows, and the set of columns."""
+    from milopt.inspection.latex_line import align_lines
+    from milopt.inspection.latex_semi_infinite import semi_infinite_lines
+    from milopt.inspection.symbolic_latex import lines_with_symbols
+
+    return align_lines(lines_with_symbols(problem, semi_infinite_lines))
 
 
 def _write_if_requested(text: str, path: Path | None) -> str:
