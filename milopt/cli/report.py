@@ -22,10 +22,10 @@ def report(
 ) -> None:
     """Write one self-contained HTML page of results: tables, certificates, plots, versions, commands."""
     from milopt.files import check_can_write, write_text
-    from milopt.reporting.documents import read_document
+    from milopt.reporting.documents import read_documents
     from milopt.reporting.page import make_page
 
     check_can_write(output, "The report")
-    documents = [read_document(path) for path in files]
+    documents = [document for path in files for document in read_documents(path)]
     write_text(output, make_page(documents, title))
     typer.echo(f"{output}: {len(documents)} result{'' if len(documents) == 1 else 's'}")

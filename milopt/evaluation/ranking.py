@@ -20,9 +20,10 @@ from scipy import stats
 
 from milopt.arrays import Floats
 from milopt.declaration.checks import check_choice, check_open_fraction
-from milopt.errors import MiloptError, ParameterError
+from milopt.errors import ParameterError
+from milopt.evaluation.rank_tests import critical_value, dunn_p_values, friedman_test, nemenyi_p_values
 from milopt.evaluation.record import Plain, as_plain
-from milopt.evaluation.scores import ReportLike, ScoreTable, gather_scores
+from milopt.evaluation.scores import ReportLike, gather_scores
 from milopt.html import notes, view
 from milopt.name_suggestions import unknown_name_error
 from milopt.table import Table, to_data_frame
@@ -322,7 +323,7 @@ def rank(
     order = np.argsort(all_ranks.mean(axis=0), kind="stable")
     values, ranks = scores.values[:, order], all_ranks.mean(axis=0)[order]
     models = tuple(scores.models[j] for j in order)
-    statistic, p_value = _friedman_test(values)
+    statistic, p_value = friedman_test(values)
     standard_error = math.sqrt(k * (k + 1) / (6 * count))
     return Ranking(
         data=scores.data,
@@ -334,57 +335,6 @@ def rank(
         p_value=p_value,
         alpha=alpha,
         control=control,
-        p_values=_dunn_p_values(scores, models, control) if control is not None else _nemenyi_p_values(scores, models),
-        critical_difference=standard_error * _critical_value(alpha, k, control is not None),
+        p_values=dunn_p_values(scores, models, control) if control is not None else nemenyi_p_values(scores, models),
+        critical_difference=standard_error * critical_value(alpha, k, control is not None),
     )
-
-
-def _friedman_test(values: Floats) -> tuple[float, float]:
-    """Return the statistic and the p-value of Friedman's test; (0, 1) if all models have equal values."""
-    if (values == values[:, :1]).all():
-        return 0.0, 1.0
-    statistic, p_value = stats.friedmanchisquare(*values.T)
-    return float(statistic), float(p_value)
-
-
-def _critical_value(alpha: float, k: int, has_control: bool) -> float:
-    """Return the critical difference of mean ranks divided by their standard error sqrt(k(k+1)/6n).
-
-    The test is that of Bonferroni-Dunn if `has_control`, otherwise that of Nemenyi.
-    """
-    if has_control:
-        return float(stats.norm.isf(alpha / (2 * (k - 1))))
-    return float(stats.studentized_range.isf(alpha, k, np.inf) / math.sqrt(2))
-
-
-def _dunn_p_values(scores: ScoreTable, models: tuple[str, ...], control: str) -> Floats:
-    """Return the matrix of p-values against the control, multiplied by k - 1; NaN for pairs without the control."""
-    posthocs = _import_posthocs()
-    pairs = posthocs.posthoc_siegel_friedman(_as_data_frame(scores)).loc[list(models), list(models)].to_numpy()
-    row, k = models.index(control), len(models)
-    result = np.full((k, k), np.nan)
-    np.fill_diagonal(result, 1.0)
-    result[row] = result[:, row] = np.minimum(1.0, (k - 1) * pairs[row])
-    return result
-
-
-def _nemenyi_p_values(scores: ScoreTable, models: tuple[str, ...]) -> Floats:
-    """Return the p-values of the Nemenyi test for all pairs."""
-    pairs = _import_posthocs().posthoc_nemenyi_friedman(_as_data_frame(scores)).loc[list(models), list(models)]
-    return np.asarray(pairs.to_numpy(), dtype=np.float64)
-
-
-def _as_data_frame(scores: ScoreTable) -> Any:
-    """Return the values as a data frame with one column per model."""
-    import pandas
-
-    return pandas.DataFrame(scores.values, columns=list(scores.models))
-
-
-def _import_posthocs() -> Any:
-    """Import scikit-posthocs, or raise an error that states how to install it."""
-    try:
-        import scikit_posthocs
-    except ImportError as missing:
-        raise MiloptError("Tests of ranks need scikit-posthocs; run: pip install 'milopt[stats]'") from missing
-    return scikit_posthocs

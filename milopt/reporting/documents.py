@@ -38,8 +38,11 @@ class Document:
     versions: Mapping[str, str]
 
 
-def read_document(path: str | PathLike[str]) -> Document:
-    """Read the JSON result of a command from a file; raise `DataError` if the file is anything else."""
+def read_documents(path: str | PathLike[str]) -> list[Document]:
+    """Read the JSON result of a command from a file; raise `DataError` if the file is anything else.
+
+    The result of `milopt evaluate` for several data sets has one document per data set.
+    """
     name = str(path)
     try:
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -47,7 +50,9 @@ def read_document(path: str | PathLike[str]) -> Document:
         raise DataError(f"{name} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise DataError(f"{name} is not JSON: give the output of {COMMANDS_TEXT}.") from None
-    return as_document(plain, name)
+    if isinstance(plain, dict) and isinstance(plain.get("evaluations"), list):
+        return [as_document(each, name) for each in plain["evaluations"]]
+    return [as_document(plain, name)]
 
 
 def as_document(plain: object, source: str) -> Document:

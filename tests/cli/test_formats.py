@@ -97,3 +97,10 @@ def test_the_printed_command_names_all_data_sets(run, commands) -> None:
     shown = run(*commands["evaluate"]).out.strip().splitlines()[-1]
     small, other = (str(path) for path in commands["evaluate"][1:3])
     assert shown.startswith(f"The same table: milopt evaluate {small} {other} --model set-kernel-svm,miles,ls-svm ")
+
+
+def test_a_report_shows_every_data_set_of_an_evaluation(run, commands, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    outcome = run("report", commands["rank"][1], "-o", page)
+    assert outcome.code == 0, outcome.err
+    assert {"small", "other_set"} <= set(page.read_text().replace("<", " ").replace(",", " ").split())
