@@ -32,6 +32,11 @@ class ModelDeclaration:
         """Hyper-parameters that are floats, by name."""
         return {name: value for name in self.model._fields if type(value := getattr(self.model, name)) is float}
 
+    @property
+    def instance_count(self) -> int:
+        """Number of training instances."""
+        return int(self.bags.offsets[-1])
+
     def declare(self, values: Mapping[str, float]) -> Program | SemiInfinite:
         """Return the program with these values of hyper-parameters in place of those of the model."""
         model = copy.copy(self.model)

@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 from itertools import combinations
 from typing import TypeVar
 
+from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.problem import Problem
 from milopt.errors import MiloptError
@@ -24,6 +25,8 @@ from milopt.inspection.number_names import names_of_numbers
 ProblemT = TypeVar("ProblemT", bound=Problem)
 PROBE_FACTORS = ((0.927316504, 0.873915127, 0.941357219), (0.851739463, 0.913752861, 0.889175347))
 """Factors of the hyper-parameters in the two other declarations, below 1 because many values have a maximum."""
+MAX_INSTANCES = 20_000
+"""Number of instances above which a problem is not declared again, because that may take long."""
 LATEX_OF_PARAMETER = {"lam": r"\lambda", "coef0": "c_0"}
 """LaTeX of hyper-parameters whose names in Python are not those of formulas."""
 
@@ -38,11 +41,13 @@ def lines_with_symbols(
     plain = make_lines(problem)
     values = _named_values(problem)
     lines, used = plain, set[str]()
-    for names in _choices(list(values)):
-        symbolic = _symbolic_lines(problem, make_lines, {name: values[name] for name in names})
-        if symbolic is not None:
-            lines, used = symbolic
-            break
+    # The other declarations share kernel values and other results for the same bags.
+    with result_cache():
+        for names in _choices(list(values)):
+            symbolic = _symbolic_lines(problem, make_lines, {name: values[name] for name in names})
+            if symbolic is not None:
+                lines, used = symbolic
+                break
     shown = {_latex_of(name): value for name, value in values.items() if _latex_of(name) in used}
     shown |= _kernel_values(problem, "\n".join(map(str, lines)))
     if not shown:
@@ -65,7 +70,7 @@ def _named_values(problem: Problem) -> dict[str, float]:
 
     A name that is also a variable, function or parameter of the problem would be ambiguous.
     """
-    if problem.redeclaration is None:
+    if problem.redeclaration is None or problem.redeclaration.instance_count > MAX_INSTANCES:
         return {}
     taken = {name for part in problem.parts.values() for name in (*part.variables, *part.functions, *part.parameters)}
     values = problem.redeclaration.values.items()

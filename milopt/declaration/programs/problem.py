@@ -27,6 +27,10 @@ class Redeclaration(Protocol):
     def values(self) -> Mapping[str, float]:
         """Values of the hyper-parameters that are numbers, by name."""
 
+    @property
+    def instance_count(self) -> int:
+        """Number of training instances."""
+
     def declare(self, values: Mapping[str, float]) -> Problem:
         """Return the problem with other values of hyper-parameters."""
 
