@@ -64,11 +64,25 @@ def boost_over_single_patterns() -> None:
     _boost("one-hot")
 
 
+def project_groups() -> None:
+    """Project many rows in groups, as in the Newton method for margin programs with many instances."""
+    from importlib import import_module
+
+    import numpy as np
+
+    module = import_module("milopt.solvers.native.margin_newton.group_projection")
+    # Fewer rows are projected without compiled code.
+    starts = np.arange(0, module.MIN_COMPILED_ROWS + 3, 2)
+    groups = starts.size - 1
+    module.project(np.ones(int(starts[-1])), module.GroupLayout.of(starts), np.ones(groups), np.zeros(groups))
+
+
 NATIVE_PARTS: Mapping[str, Callable[[], None]] = {
     "box counting, exact counts": count_boxes_exactly,
     "box counting, estimates": estimate_boxes,
     "box counting, estimators of the paper": estimate_boxes_as_in_the_paper,
     "simplex method": run_simplex_method,
+    "Newton method for margins": project_groups,
     "boosting over the 1-norm ball": boost_over_one_norm_ball,
     "boosting over the Hilbert ball": boost_over_hilbert_ball,
     "boosting over single patterns": boost_over_single_patterns,

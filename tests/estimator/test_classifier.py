@@ -259,7 +259,7 @@ def test_an_unfitted_model_raises_the_error_of_scikit_learn(method, data) -> Non
         ({"random_state": 2**32}, "random_state must lie between 0 and"),
         ({"solver": "ecso"}, "ecos"),
         ({"scheme": "cpp"}, "ccp"),
-        ({"kernel": "rbf"}, "A kernel is RBF"),
+        ({"kernel": "rfb"}, "rbf"),
         ({"options": 3}, "options must be an Options object"),
     ],
 )
@@ -298,7 +298,7 @@ def test_booleans_of_numpy_are_accepted(data) -> None:
 
 def test_kernel_fields_of_every_model_accept_only_kernels_and_functions(data) -> None:
     with pytest.raises(ParameterError, match="A kernel is RBF"):
-        MILES(kernel="rbf").fit(data.bags, data.y)
+        MILES(kernel=3.0).fit(data.bags, data.y)
     own = MILES(kernel=lambda a, b: a @ b.T).fit(data.bags, data.y)
     linear = MILES(kernel=Linear()).fit(data.bags, data.y)
     assert own.result_.objective == pytest.approx(linear.result_.objective)
