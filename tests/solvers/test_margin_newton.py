@@ -299,7 +299,7 @@ def test_a_stalled_solve_is_repeated_by_an_interior_point_method_in_features(mon
     assert expected.solver == "native"
     monkeypatch.setattr(margin_newton, "MAX_PASSES", 1)
     monkeypatch.setattr(margin_newton, "MAX_PROXIMAL_STEPS", 1)
-    monkeypatch.setattr(solve_run, "MAX_POINTS_AFTER_FAILURE", 0)
+    monkeypatch.setattr(solve_run, "MAX_FLAT_FORM_POINTS_AFTER_FAILURE", 0)
     result = model.fit(bags, y).result_
     assert result.solver == "clarabel"
     assert result.form.startswith("features")
