@@ -77,11 +77,14 @@ def select_candidate(
         known, unseen = (bags[train], labels[train]), (bags[held_out], labels[held_out])
         for group in warm_groups(configure_model(model, model.in_selection, base), grid):
             indices = [index for index in group.indices if not trials[index].reason]
+            if fits_done is not None:
+                for _ in range(len(group.indices) - len(indices)):
+                    fits_done(1)
             models = [configure_model(model, model.in_selection, base, grid[index]) for index in indices]
             for index, outcome in zip(indices, fit_together(models, group.name, *known), strict=True):
                 trials[index].record(outcome, known, unseen, (index, fold))
-            if fits_done is not None:
-                fits_done(len(group.indices))
+                if fits_done is not None:
+                    fits_done(1)
     candidates = [trial.as_candidate(labels.size * repeats) for trial in trials]
     fits = [fit for trial in trials for fit in trial.fits]
     ranks = [

@@ -16,7 +16,7 @@ from milopt.bag_kernels.derived import ClippedKernel, EmpiricalMap, PowerKernel
 from milopt.bag_kernels.set_kernels import SetKernel
 from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus
-from milopt.errors import BagsError, ConvexityError, DeclarationError, ParameterError, UnsupportedError
+from milopt.errors import BagsError, ConvexityError, DeclarationError, ParameterError
 from milopt.models import MISVM, SAFE, BoxCountingSVM, SetKernelSVM
 from tests.bag_kernels.test_box_counting import FIVE
 from tests.models.general_solvers import general_solvers
@@ -95,9 +95,10 @@ def test_with_a_regularised_bias_native_solves_the_dual_box_qp(name):
     assert result.objective == pytest.approx(solve(program, "cvxpy:CLARABEL").objective, rel=1e-6)
 
 
-def test_native_raises_an_error_for_the_free_bias():
-    with pytest.raises(UnsupportedError):
-        solve(BoxCountingSVM().program(*random_bags(3)), "native")
+def test_native_finds_the_optimum_of_other_solvers():
+    program = BoxCountingSVM().program(*random_bags(3))
+    native = solve(program, "native").require_certified()
+    assert native.objective == pytest.approx(solve(program, "clarabel").objective, rel=1e-6)
 
 
 def test_the_exact_gram_and_both_feature_maps_are_positive_semidefinite(golden_bags):

@@ -109,7 +109,7 @@ def test_a_page_has_every_result_with_its_numbers_pictures_and_command(files, tm
     fit = json.loads(files["fit"].read_text())
     assert f"{fit['objective']:.8g}" in words
     assert f"{fit['certificate']['gap']:.1e}" in words
-    assert f"clarabel {fit['versions']['clarabel']}" in words
+    assert f"{fit['solver']} {fit['versions'][fit['solver']]}" in words
     assert "solved in one step" in words
     comparison = json.loads(files["compare"].read_text())
     assert "libsvm only solves C-SVM duals" in words

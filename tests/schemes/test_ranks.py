@@ -209,7 +209,8 @@ def test_an_answer_without_a_certificate_is_tried_again_and_recorded(register) -
     tried = report.as_dict()["programs"][0]["attempts"]
     assert (tried[0]["solver"], tried[0]["point"]) == ("lies", "none")
     assert tried[-1]["certificate"] is not None
-    assert "lies (stalled, point none), clarabel (optimal, point certified)" in str(report)
+    solver = tried[-1]["solver"]
+    assert f"lies (stalled, point none), {solver} (optimal, point certified)" in str(report)
 
 
 class _ZeroEngine(Engine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,13 +45,7 @@ class MarginEngine(FormEngine):
         pattern = MarginPattern.of(form, features)
         if pattern is None:
             return None
-        answer = solve_margin_program(
-            pattern.program,
-            GAP_SHARE * self._tolerance,
-            ACCEPTED_SHARE * self._tolerance,
-            self._start_from_last_answer(pattern),
-            time_limit,
-        )
+        answer = self._solve_program(pattern, time_limit)
         self._last = pattern, answer
         reason = f"duality gap {answer.gap:.1e} after {answer.newton_steps} Newton steps"
         if answer.gap <= self._tolerance:
@@ -59,6 +54,17 @@ class MarginEngine(FormEngine):
             ended = Termination.LIMIT if answer.is_late else Termination.STALLED
         point = pattern.point(answer, spaces[0])
         return FormAnswer(ended, reason, point, answer.newton_steps, PATTERN_NAME)
+
+    def _solve_program(self, pattern: MarginPattern, time_limit: float | None) -> MarginAnswer:
+        """Solve from the last answer, and once more without it if the method stalls far from the optimum."""
+        gaps = GAP_SHARE * self._tolerance, ACCEPTED_SHARE * self._tolerance
+        began, start = time.monotonic(), self._start_from_last_answer(pattern)
+        answer = solve_margin_program(pattern.program, *gaps, start, time_limit)
+        if start is None or answer.is_late or answer.gap <= self._tolerance:
+            return answer
+        left = None if time_limit is None else max(time_limit - (time.monotonic() - began), 0.0)
+        again = solve_margin_program(pattern.program, *gaps, None, left)
+        return again if again.gap < answer.gap else answer
 
     def _features_of(self, space: KernelSpace) -> FeatureRows:
         """Return the features of the points of a function, or their exact coordinates if the kernel has no features."""
@@ -71,10 +77,15 @@ class MarginEngine(FormEngine):
         return self._coordinates[1]
 
     def _start_from_last_answer(self, pattern: MarginPattern) -> MarginAnswer | None:
-        """Return the last answer if the new program has the same groups and the same number of features."""
+        """Return the last answer if the new program has the same groups and the same features.
+
+        Coordinates of other points are other features, even if their number is the same.
+        """
         if self._last is None:
             return None
         before, answer = self._last
         old, new = before.program, pattern.program
+        if self._coordinates is not None and old.rows.features is not new.rows.features:
+            return None
         same = old.rows.shape == new.rows.shape and np.array_equal(old.starts, new.starts)
         return answer if same and old.has_bias == new.has_bias else None
