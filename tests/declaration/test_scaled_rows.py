@@ -288,3 +288,22 @@ def test_a_table_of_single_instances_is_viewed(small_blocks):
     with pytest.warns(MiloptWarning, match="400 rows"):
         bags = as_bags(rows)
     assert np.shares_memory(bags.instances.raw, rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_empty_part_of_read_only_rows_is_scaled(dtype):
+    raw = float32_rows().astype(dtype)
+    raw.flags.writeable = False
+    rows = ScaledRows(raw, np.ones(WIDTH), np.full(WIDTH, 2.0))
+    assert rows[:0].shape == (0, WIDTH)
+    np.testing.assert_allclose(rows[:3], (raw[:3].astype(np.float64) - 1) / 2)
+
+
+def test_large_float64_arrays_are_fitted_without_a_copy(small_blocks):
+    rows, offsets, y = labelled_bags()
+    wide = np.asarray(rows, dtype=np.float64)
+    wide.flags.writeable = False
+    bags = Bags(wide, offsets)
+    assert np.shares_memory(getattr(bags.instances, "raw", bags.instances), wide)
+    fitted = MISVM(kernel=Linear(), positive=1).fit(bags, y)
+    assert fitted.result_.certificate.worst <= 1e-6

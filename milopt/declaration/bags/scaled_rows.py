@@ -112,7 +112,8 @@ class ScaledRows(NDArrayOperatorsMixin):
         if isinstance(which, tuple):
             return np.asarray(np.asarray(self)[which])
         part: Floats = self.raw[which]
-        part = part.astype(np.float64, copy=np.may_share_memory(part, self.raw))
+        # An empty part of an array shares no memory with it, but is read-only too.
+        part = part.astype(np.float64, copy=np.may_share_memory(part, self.raw) or not part.flags.writeable)
         if self.shift is not None:
             part -= self.shift
         if self.divisor is not None:
