@@ -19,7 +19,7 @@ SCHEMAS = Path(milopt.cli.__file__).parent / "schemas"
 def pages() -> dict[str, str]:
     """Return the index of the commands, one page per command, and the page of the schemas."""
     group = typer.main.get_command(app)
-    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]  # the class of click
     made = {f"commands/{name}.rst": command_page(name, command) for name, command in commands.items()}
     return {"commands/index.rst": index_page(commands), **made, "schemas.rst": schemas()}
 

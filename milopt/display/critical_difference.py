@@ -114,7 +114,7 @@ class CriticalDifferenceDisplay(Display):
         set_title(axes, f"mean rank by {ranking.measure.replace('_', ' ')}, {len(ranking.data)} data sets")
         if ax is None:
             # The note is as wide as the axes, whose width is final only after a layout pass.
-            axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+            axes.figure.draw_without_rendering()  # type: ignore[union-attr]  # axes have a figure
         write_note_below(axes, self.caption(), 8)
         return self._set_axes(axes)
 

@@ -132,7 +132,7 @@ class SolverTimesDisplay(Display):
         legend = axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         for handle in legend.legend_handles:
             # The legend shows every marker filled, also that of a solver whose first answer has no certificate.
-            handle.set_facecolor(handle.get_edgecolor())  # type: ignore[union-attr]
+            handle.set_facecolor(handle.get_edgecolor())  # type: ignore[union-attr]  # handles of scatter plots
         set_title(axes, self.title)
         if not all(time.is_acceptable for time in self.times):
             write_note_below(axes, "Hollow: without a certificate.", 36)
