@@ -33,7 +33,7 @@ KINDS: dict[str, Draw] = {
     "conjunction, 2 features": conjunctive,
 }
 MODELS: dict[str, type[BagClassifier]] = {"box-svm": BoxCountingSVM, "mi-svm": MISVM, "set-kernel-svm": SetKernelSVM}
-SETTINGS: dict[type[BagClassifier], dict[str, object]] = {BoxCountingSVM: {"kernel": BoxCounting(rule="fast")}}
+MODEL_SETTINGS: dict[type[BagClassifier], dict[str, object]] = {BoxCountingSVM: {"kernel": BoxCounting(rule="fast")}}
 BAGS = 200
 
 
@@ -41,7 +41,7 @@ def error(model: type[BagClassifier], draw: Draw, concept: int) -> float:
     """Return the test error of a model."""
     train, y = draw(bags=BAGS, seed=0, concept=concept)
     test, z = draw(bags=BAGS, seed=1, concept=concept)
-    candidates, base = grid_combinations(model.grid), SETTINGS.get(model, {})
+    candidates, base = grid_combinations(model.grid), MODEL_SETTINGS.get(model, {})
     chosen = select_candidate(model, base, candidates, train, y, seed=concept).chosen
     return 1 - configure_model(model, base, candidates[chosen]).fit(train, y).score(test, z)
 

@@ -12,24 +12,24 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-_end: ContextVar[float | None] = ContextVar("milopt deadline", default=None)
+_deadline: ContextVar[float | None] = ContextVar("milopt deadline", default=None)
 """Time of the deadline on the clock `perf_counter`; None if there is no deadline."""
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
     """Set the deadline of a `with` block to `seconds` from now, unless an enclosing block has an earlier deadline."""
-    enclosing = _end.get()
+    enclosing = _deadline.get()
     new = None if seconds is None else perf_counter() + seconds
     ends = [end for end in (enclosing, new) if end is not None]
-    token = _end.set(min(ends, default=None))
+    token = _deadline.set(min(ends, default=None))
     try:
         yield
     finally:
-        _end.reset(token)
+        _deadline.reset(token)
 
 
 def seconds_left() -> float | None:
     """Return the seconds until the deadline, at least 0; None if there is no deadline."""
-    end = _end.get()
+    end = _deadline.get()
     return None if end is None else max(end - perf_counter(), 0.0)

@@ -18,13 +18,13 @@ from milopt.errors import MiloptError
 P = ParamSpec("P")
 Drawn = TypeVar("Drawn")
 
-COOL, WARM = "#0072B2", "#D55E00"
+COOL_COLOUR, WARM_COLOUR = "#0072B2", "#D55E00"
 """Colours of negative and positive contributions: blue and vermilion are distinct in every kind of colour vision."""
 INK = "#1a1a1a"
 """Colour of text and axes. In an HTML report it follows the colour of the page's text."""
 FAINT_INK = (INK, 0.7)
 """Colour of notes and of secondary axes: the ink, partly transparent."""
-COLOURS = (COOL, WARM, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+COLOURS = (COOL_COLOUR, WARM_COLOUR, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 """Colours of curves (Okabe and Ito, 2008), which are distinct in every kind of colour vision."""
 LINE_STYLES = ("-", "--", ":")
 """Line styles. Each curve has its own colour; with more curves, the colours repeat in the next style."""
@@ -36,7 +36,7 @@ SAVED_DPI = 200
 MATPLOTLIB_MISSING = "Plots need matplotlib; run: pip install 'milopt[plot]'"
 """Message if matplotlib is not installed."""
 
-SETTINGS: dict[str, Any] = {
+MATPLOTLIB_SETTINGS: dict[str, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 8,
@@ -144,5 +144,5 @@ def styled_settings() -> Iterator[None]:
     except ImportError as missing:
         raise MiloptError(MATPLOTLIB_MISSING) from missing
     cycle = cycler(color=COLOURS)
-    with mpl.rc_context({**SETTINGS, "axes.prop_cycle": cycle, **picture_options().settings}):
+    with mpl.rc_context({**MATPLOTLIB_SETTINGS, "axes.prop_cycle": cycle, **picture_options().settings}):
         yield

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from milopt import as_bags
 from milopt.arrays import Floats
 from milopt.bag_kernels.estimators import Codes
-from milopt.bag_kernels.exact import MAX_BOXES, number_of_boxes
+from milopt.bag_kernels.exact import MAX_ENUMERATED_BOXES, number_of_boxes
 from milopt.bag_kernels.grid import fit_grid
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import as_classes, as_labels
@@ -190,7 +190,7 @@ def box_features(codes: Codes, bags: Bags, s: Codes) -> Floats:
     `milopt.bag_kernels.exact.all_boxes`.
     """
     boxes = number_of_boxes(tuple(int(size) for size in s))
-    if boxes * max(len(bags), 1) > 50 * MAX_BOXES or boxes > MAX_BOXES:
+    if boxes * max(len(bags), 1) > 50 * MAX_ENUMERATED_BOXES or boxes > MAX_ENUMERATED_BOXES:
         raise ParameterError(
             f"The grid has {boxes:.3g} boxes, too many to store as features: use fewer bins or features, or "
             "count boxes with BoxCounting."

@@ -5,30 +5,34 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.bag_kernels.stream import GAMMA, MIX_1, MIX_2
+from milopt.bag_kernels.stream import SPLITMIX_FACTOR_1, SPLITMIX_FACTOR_2, SPLITMIX_INCREMENT
 from milopt.jit import njit_inner
 
-State = npt.NDArray[np.uint64]
-"""State of a random stream: an array with one 64-bit word."""
+StreamState = npt.NDArray[np.uint64]
+"""StreamState of a random stream: an array with one 64-bit word."""
 
-_GAMMA, _MIX_1, _MIX_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
+_SPLITMIX_INCREMENT, _SPLITMIX_FACTOR_1, _SPLITMIX_FACTOR_2 = (
+    np.uint64(SPLITMIX_INCREMENT),
+    np.uint64(SPLITMIX_FACTOR_1),
+    np.uint64(SPLITMIX_FACTOR_2),
+)
 _SHIFT_11, _SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
 _HALF_WORD_RANGE, _HALF_WORD_MASK = np.uint64(2**32), np.uint64(2**32 - 1)
 _UNIT_INTERVAL_STEP = 2.0**-53
 
 
 @njit_inner
-def next_word(state: State) -> np.uint64:
+def next_word(state: StreamState) -> np.uint64:
     """Advance the stream, and return 64 random bits."""
-    state[0] += _GAMMA
+    state[0] += _SPLITMIX_INCREMENT
     bits = state[0]
-    bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
-    bits = (bits ^ (bits >> _SHIFT_27)) * _MIX_2
+    bits = (bits ^ (bits >> _SHIFT_30)) * _SPLITMIX_FACTOR_1
+    bits = (bits ^ (bits >> _SHIFT_27)) * _SPLITMIX_FACTOR_2
     return np.uint64(bits ^ (bits >> _SHIFT_31))
 
 
 @njit_inner
-def next_integer_below(state: State, count: int) -> int:
+def next_integer_below(state: StreamState, count: int) -> int:
     """Return a random integer from 0 to count - 1. All values are exactly equally likely."""
     span = np.uint64(count)
     while True:
@@ -40,6 +44,6 @@ def next_integer_below(state: State, count: int) -> int:
 
 
 @njit_inner
-def next_unit_float(state: State) -> float:
+def next_unit_float(state: StreamState) -> float:
     """Return a random number in [0, 1)."""
     return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_INTERVAL_STEP

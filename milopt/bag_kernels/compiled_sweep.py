@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import State
+from milopt.bag_kernels.compiled_stream import StreamState
 from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner
 
@@ -84,7 +84,7 @@ def count_intervals(points: Codes, first: Flags, second: Flags, k: int, top: int
 
 @njit_inner
 def count_by_sweep(
-    points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: State
+    points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: StreamState
 ) -> float:
     """Return log k, the logarithm of the count, by a sweep, or NaN if another thread sets `stop`.
 

@@ -30,7 +30,7 @@ NORMALISATION_CHOICES = ("constant", "cosine")
 """Admissible values of `normalise`: c is a constant, or sqrt(k(P, P) k(Q, Q))."""
 LOG_OF_ZERO = -1e300
 """Replacement of log 0 before it is subtracted, so that -inf - (-inf) does not occur."""
-ROUNDING_TOLERANCE = 1e-12
+FEATURE_ROUNDING_TOLERANCE = 1e-12
 """Eigenvalues below this fraction of the largest eigenvalue, and spreads below this fraction of the largest absolute
 feature, count as 0.
 """
@@ -126,7 +126,7 @@ class FeatureMap(BagKernel):
         centre = phi.mean(axis=0)
         spread = float(np.sqrt(((phi - centre) ** 2).sum(axis=1).mean()))
         # If all bags are equal, the spread is a rounding error.
-        return centre, spread if spread > ROUNDING_TOLERANCE * float(np.abs(phi).max()) else 1.0
+        return centre, spread if spread > FEATURE_ROUNDING_TOLERANCE * float(np.abs(phi).max()) else 1.0
 
     def _bag_gram(self, A: Bags, B: Bags) -> Floats:
         left = self.features(A)
@@ -220,14 +220,14 @@ class ClippedKernel(FeatureMap):
         """Change of the Gram matrix over the reference bags when its negative eigenvalues are set to 0."""
         values = self._spectrum[0]
         top = float(values[-1])
-        negative = values < -ROUNDING_TOLERANCE * top
+        negative = values < -FEATURE_ROUNDING_TOLERANCE * top
         norm = float(np.linalg.norm(values))
         return PSDCorrection(int(negative.sum()), float(values[0]), top, float(np.linalg.norm(values[negative])) / norm)
 
     def raw_features(self, bags: Bags) -> Floats:
         """Return k'(P, R) V+ L+^-1/2, one row per bag P (see the module docstring)."""
         values, vectors = self._spectrum
-        positive = values > ROUNDING_TOLERANCE * values[-1]
+        positive = values > FEATURE_ROUNDING_TOLERANCE * values[-1]
         return np.asarray(self.kernel(bags, self.reference) @ (vectors[:, positive] / np.sqrt(values[positive])))
 
     def latex(self) -> str:

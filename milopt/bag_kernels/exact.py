@@ -24,7 +24,7 @@ from milopt.errors import ParameterError
 GridPoint = tuple[int, ...]
 GridPoints = Sequence[GridPoint]
 
-MAX_BOXES = 10**6
+MAX_ENUMERATED_BOXES = 10**6
 """Maximum number of boxes that brute force enumerates."""
 MAX_SUBSETS = 2**20
 """Maximum number of subsets in an inclusion-exclusion sum."""
@@ -61,8 +61,10 @@ def count_boxes_containing(points: GridPoints, s: GridPoint) -> int:
 
 def count_by_brute_force(P: GridPoints, Q: GridPoints, s: GridPoint) -> int:
     """Return k(P, Q) by enumerating all boxes: the reference of all other methods."""
-    if number_of_boxes(s) > MAX_BOXES:
-        raise ParameterError(f"The grid has {number_of_boxes(s)} boxes, and brute force lists at most {MAX_BOXES}.")
+    if number_of_boxes(s) > MAX_ENUMERATED_BOXES:
+        raise ParameterError(
+            f"The grid has {number_of_boxes(s)} boxes, and brute force lists at most {MAX_ENUMERATED_BOXES}."
+        )
     return sum(1 for low, high in all_boxes(s) if box_meets(P, low, high) and box_meets(Q, low, high))
 
 

@@ -25,7 +25,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_integer
 from milopt.errors import ParameterError
 
-MAX_BOXES = 10**6
+MAX_RANDOM_BOXES = 10**6
 """Maximum number of boxes."""
 MAX_VALUES_PER_BLOCK = 2**22
 """Maximum of (number of instances) x (number of boxes) that are tested at once."""
@@ -74,9 +74,9 @@ class RandomBoxes(GridKernel):
     grid: Grid | None = None
 
     def __post_init__(self) -> None:
-        if check_integer("count", self.count, 1) > MAX_BOXES:
+        if check_integer("count", self.count, 1) > MAX_RANDOM_BOXES:
             raise ParameterError(
-                f"count must be at most {MAX_BOXES}, not {self.count}: every bag has as many features."
+                f"count must be at most {MAX_RANDOM_BOXES}, not {self.count}: every bag has as many features."
             )
         check_integer("seed", self.seed, 0)
         if self.active is not None:

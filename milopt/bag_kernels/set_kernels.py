@@ -19,7 +19,7 @@ from milopt.declaration.bags.bag_rows import as_bag_rows
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.bag_kernel import BagKernel
-from milopt.declaration.kernels.feature_rows import BLOCK_BYTES, FeatureRows
+from milopt.declaration.kernels.feature_rows import FEATURE_BLOCK_BYTES, FeatureRows
 from milopt.declaration.kernels.gram import squared_norms
 from milopt.declaration.kernels.gram_blocks import gram_blocks
 from milopt.declaration.kernels.kernel import RBF, Kernel, as_kernel
@@ -106,7 +106,7 @@ class SetKernel(BagKernel):
         if not self.has_features:
             return None
         bags = as_bag_rows(A).bags
-        rows = FeatureRows(self.kernel, bags.instances, BLOCK_BYTES)
+        rows = FeatureRows(self.kernel, bags.instances, FEATURE_BLOCK_BYTES)
         sums = rows.combine(_sum_matrix(bags))
         if self.normalise == "sum":
             return sums

@@ -13,7 +13,7 @@ import numpy.typing as npt
 Words = npt.NDArray[np.uint64]
 """Array of 64-bit words: digests of bags, or seeds of pairs of bags."""
 
-GAMMA, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+SPLITMIX_INCREMENT, SPLITMIX_FACTOR_1, SPLITMIX_FACTOR_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD_RANGE, _HALF_WORD_RANGE = 2**64, 2**32
 
 
@@ -25,7 +25,7 @@ class RandomStream:
 
     def next_word(self) -> int:
         """Advance the stream, and return 64 random bits."""
-        self._state = (self._state + GAMMA) % _WORD_RANGE
+        self._state = (self._state + SPLITMIX_INCREMENT) % _WORD_RANGE
         return hash_word(self._state)
 
     def next_integer_below(self, count: int) -> int:
@@ -46,8 +46,8 @@ class RandomStream:
 
 def hash_word(word: int) -> int:
     """Return a 64-bit hash of a word; every output bit depends on every input bit."""
-    word = (word ^ (word >> 30)) * MIX_1 % _WORD_RANGE
-    word = (word ^ (word >> 27)) * MIX_2 % _WORD_RANGE
+    word = (word ^ (word >> 30)) * SPLITMIX_FACTOR_1 % _WORD_RANGE
+    word = (word ^ (word >> 27)) * SPLITMIX_FACTOR_2 % _WORD_RANGE
     return word ^ (word >> 31)
 
 
@@ -65,6 +65,6 @@ def pair_seeds(seed: int, some: Words, others: Words) -> Words:
 
 def _hash_words(words: Words) -> Words:
     """Apply `hash_word` to every word of an array."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(MIX_1)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(MIX_2)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(SPLITMIX_FACTOR_1)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(SPLITMIX_FACTOR_2)
     return words ^ (words >> np.uint64(31))

@@ -11,14 +11,14 @@ from milopt.table import Table
 
 _SIZE_HEADER = ("formulation", "solver", "kind", "rows", "columns")
 _RESULT_COLUMNS = (*OPTIMUM_COLUMNS, ACCURACY_COLUMN)
-_NUMERIC = frozenset({"rows", "columns", *(column.head for column in _RESULT_COLUMNS if column.right)})
+_NUMERIC_COLUMNS = frozenset({"rows", "columns", *(column.head for column in _RESULT_COLUMNS if column.right)})
 
 
 def cells_table(title: str, cells: Sequence[ComparisonCell]) -> Table:
     """Return all cells as a table, with the number of a note (`cell_notes`) if a cell was not run or failed."""
     header = (*_SIZE_HEADER, *(column.head for column in _RESULT_COLUMNS), "note")
     numbers = _number_reasons(cells)
-    return Table(title, header, tuple(_cell_row(cell, numbers) for cell in cells), _NUMERIC)
+    return Table(title, header, tuple(_cell_row(cell, numbers) for cell in cells), _NUMERIC_COLUMNS)
 
 
 def cell_notes(cells: Sequence[ComparisonCell]) -> list[str]:

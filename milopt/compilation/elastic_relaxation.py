@@ -33,11 +33,11 @@ from milopt.errors import UnsupportedError
 
 MIN_EXCLUDED_POINT_SIZE = 1e8
 """A Farkas vector must exclude all feasible points of at most this size, in scaled units."""
-CANCELLATION_TOLERANCE = 1e-9
+MIN_PROOF_MARGIN = 1e-9
 """Smallest margin of a proof, relative to the sum of the absolute terms of the margin."""
 FEASIBILITY_TOLERANCE = 1e-7
 """Largest violation of a row at a feasible point, in scaled units, relative to 1 + |g|."""
-ROUNDING_TOLERANCE = 1e-11
+ROW_ROUNDING_TOLERANCE = 1e-11
 """Largest violation of a row at a feasible point, relative to the sum of the absolute terms of the row.
 
 A row holds if its violation is within this tolerance or within `FEASIBILITY_TOLERANCE`.
@@ -88,8 +88,7 @@ class ElasticRelaxation:
         margin = -float(terms.sum())
         unbounded_part = float(np.abs(combination[~is_bounded]).sum())
         return (
-            margin > CANCELLATION_TOLERANCE * float(np.abs(terms).sum())
-            and margin > MIN_EXCLUDED_POINT_SIZE * unbounded_part
+            margin > MIN_PROOF_MARGIN * float(np.abs(terms).sum()) and margin > MIN_EXCLUDED_POINT_SIZE * unbounded_part
         )
 
     def proves_feasibility(self, x: Vector | None) -> bool:
@@ -105,7 +104,9 @@ class ElasticRelaxation:
         y = np.where(form.integer, np.round(y), y)
         wrong, offsets = violations(form, form.F @ y + form.g), np.abs(form.g)
         terms = absolute(form.F) @ np.abs(y) + offsets
-        return bool((wrong <= np.maximum(FEASIBILITY_TOLERANCE * (1.0 + offsets), ROUNDING_TOLERANCE * terms)).all())
+        return bool(
+            (wrong <= np.maximum(FEASIBILITY_TOLERANCE * (1.0 + offsets), ROW_ROUNDING_TOLERANCE * terms)).all()
+        )
 
     def unscaled_multipliers(self, z: Vector) -> Vector:
         """Return the Farkas vector `z`, moved into K*, in the original units of the program's rows."""

@@ -13,7 +13,7 @@ from milopt.arrays import Matrix, Vector
 
 MAX_SIZE_RATIO = 2.0**20
 """Largest ratio between the sizes of two rows at which a matrix is not scaled."""
-SCALING_PASSES = 4
+EQUILIBRATION_PASSES = 4
 """Number of passes of the Ruiz iteration, which computes S."""
 
 
@@ -29,7 +29,7 @@ def equilibration_scale(matrix: Matrix) -> Vector | None:
     if not used.any() or not np.isfinite(size).all() or size[used].max() <= MAX_SIZE_RATIO * size[used].min():
         return None
     scale = np.ones(size.size)
-    for _ in range(SCALING_PASSES):
+    for _ in range(EQUILIBRATION_PASSES):
         scale[used] *= np.exp2(-np.round(np.log2(size[used]) / 2))
         size = largest_row_entries(matrix, scale)
     return scale

@@ -22,7 +22,7 @@ from milopt.compilation.kernel_space import Coordinates, FeatureCoordinates
 from milopt.compilation.quadratic import Quadratic, QuadraticPiece, apply_weight
 from milopt.compilation.rows import Rows
 from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
-from milopt.declaration.kernels.feature_rows import BLOCK_BYTES
+from milopt.declaration.kernels.feature_rows import FEATURE_BLOCK_BYTES
 from milopt.declaration.kernels.gram import symmetrise
 from milopt.declaration.programs.sparse import selection_matrix, stack_rows, transpose
 
@@ -99,7 +99,7 @@ class PrimalForm(CompiledForm):
         """Return R'WR as one dense piece, and R'W g, for a square with rows R x + g, summed over blocks of rows."""
         width = int(self.starts[-1])
         gram, linear = np.zeros((width, width)), np.zeros(width)
-        step = max(1, BLOCK_BYTES // (8 * width))
+        step = max(1, FEATURE_BLOCK_BYTES // (8 * width))
         for start in range(0, square.rows.count, step):
             some = np.arange(start, min(start + step, square.rows.count))
             rows = square.rows.take(some)

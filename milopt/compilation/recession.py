@@ -22,11 +22,11 @@ from milopt.compilation.scaling import equilibrated_units
 from milopt.compilation.standard_form import RowBlock, StandardForm
 from milopt.cones import ZERO
 
-ZERO_TOLERANCE = 1e-11
+RAY_ZERO_TOLERANCE = 1e-11
 """Largest absolute entry of a direction, relative to its largest entry, that is replaced by 0."""
 MAX_VIOLATION_PER_DECREASE = 1e-4
 """Largest violation of a row by a direction, in scaled units, relative to the decrease of the objective along it."""
-CANCELLATION_TOLERANCE = 1e-9
+MIN_DECREASE_FRACTION = 1e-9
 """Smallest decrease -q'd of the objective that is accepted, relative to the sum of the absolute terms of q'd."""
 
 
@@ -68,10 +68,10 @@ class RecessionProgram:
         size = float(np.abs(d).max(initial=0.0))
         if size == 0.0:
             return None
-        d = np.where(np.abs(d) <= ZERO_TOLERANCE * size, 0.0, d / size)
+        d = np.where(np.abs(d) <= RAY_ZERO_TOLERANCE * size, 0.0, d / size)
         terms = form.q * d
         fall = -float(terms.sum())
-        if fall <= CANCELLATION_TOLERANCE * float(np.abs(terms).sum()):
+        if fall <= MIN_DECREASE_FRACTION * float(np.abs(terms).sum()):
             return None
         violation = float(np.abs(self._move_into_cones(form.F @ d) - form.F @ d).max(initial=0.0))
         return d * self._column if violation <= MAX_VIOLATION_PER_DECREASE * fall else None

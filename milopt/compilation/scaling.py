@@ -18,7 +18,7 @@ from milopt.arrays import Vector
 from milopt.compilation.standard_form import RowBlock
 from milopt.cones.cone import factor_starts
 
-SCALING_PASSES = 10
+RUIZ_PASSES = 10
 """Number of passes of the Ruiz iteration."""
 
 
@@ -38,7 +38,7 @@ def equilibrated_units(F: sp.csr_array, rows: Sequence[RowBlock], fixed: npt.NDA
     """Return the units R and S of F, whose row blocks are `rows`; columns with `fixed` True keep the unit 1."""
     size = sp.csr_array(abs(F.copy()))
     row, column = np.ones(F.shape[0]), np.ones(F.shape[1])
-    for _ in range(SCALING_PASSES if F.nnz else 0):
+    for _ in range(RUIZ_PASSES if F.nnz else 0):
         scaled = sp.csr_array(sp.diags_array(row) @ size @ sp.diags_array(column))
         row = row / np.sqrt(_row_sizes(scaled, rows))
         width = _largest_entries(scaled, axis=0)

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.data.limits import MAX_COLUMNS, MAX_LINE_BYTES
+from milopt.data.limits import MAX_LINE_BYTES, MAX_TABLE_COLUMNS
 from milopt.data.messages import quote
 from milopt.data.numbers import describe_number_error, parse_numbers
 from milopt.data.row_grouping import RowGrouping
@@ -96,8 +96,8 @@ def _parse_header(lines: Iterator[str], text: TextFile) -> tuple[list[str], froz
         else:
             outer.append(kind)
             inside = name if kind.casefold() == "relational" else None
-        if len(features) + len(outer) > MAX_COLUMNS:
-            raise text.error(f"there are more than {MAX_COLUMNS} attributes; this is not a table of bags")
+        if len(features) + len(outer) > MAX_TABLE_COLUMNS:
+            raise text.error(f"there are more than {MAX_TABLE_COLUMNS} attributes; this is not a table of bags")
     else:
         raise text.error("there is no line @data; this is not an .arff file, or it is truncated")
     if [kind.casefold() == "relational" for kind in outer] != [False, True, False]:

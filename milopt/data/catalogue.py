@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milopt.data.csv_file import has_bag_columns, read_csv
-from milopt.data.embedded import EMBEDDED_CONTENT, EMBEDDED_FOLDER
+from milopt.data.embedded import EMBEDDED_DESCRIPTIONS, EMBEDDED_FOLDER
 from milopt.data.formats import READERS, SERIES_FORMATS, format_ending
 from milopt.data.messages import format_path
 from milopt.errors import DataError
@@ -73,7 +73,9 @@ def _may_contain_bags(path: Path) -> bool:
 def embedded_sets() -> tuple[KnownSet, ...]:
     """Return the embedded data sets; `paths` is empty if the files are missing from the installation."""
     paths = {entry.name: entry.paths for entry in _list_folder(EMBEDDED_FOLDER)}
-    return tuple(KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in EMBEDDED_CONTENT.items())
+    return tuple(
+        KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in EMBEDDED_DESCRIPTIONS.items()
+    )
 
 
 def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownSet]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from milopt.data.data_set import DataSet
-from milopt.data.limits import MAX_COLUMNS
+from milopt.data.limits import MAX_TABLE_COLUMNS
 from milopt.data.messages import quote
 from milopt.data.numbers import describe_number_error, parse_numbers
 from milopt.data.row_grouping import RowGrouping
@@ -61,7 +61,7 @@ def has_bag_columns(path: Path) -> bool:
     """
     try:
         header = next(iter(TextFile(path)), "")
-        columns = next(_make_csv_reader(header[:MAX_COLUMNS]), [])
+        columns = next(_make_csv_reader(header[:MAX_TABLE_COLUMNS]), [])
     except (DataError, csv.Error):
         return True
     return {"bag", "label"} <= {column.strip().casefold() for column in columns}
@@ -121,8 +121,8 @@ class _TableReader:
 
     def _parse_header(self, line: str) -> tuple[int, int | None]:
         """Parse the header; return (bag, label), the positions of these columns; label is None if there is none."""
-        if line.count(",") >= MAX_COLUMNS:
-            raise self.text.error(f"the header has more than {MAX_COLUMNS} columns; this is not a table of bags")
+        if line.count(",") >= MAX_TABLE_COLUMNS:
+            raise self.text.error(f"the header has more than {MAX_TABLE_COLUMNS} columns; this is not a table of bags")
         self._check_separator(line)
         names = [column.strip() for column in self._split_line(line)]
         self.width = len(names)
@@ -182,13 +182,13 @@ class _TableReader:
 
     def _split_quoted_line(self, line: str) -> list[str]:
         """Return the fields of a line with quotes, or raise an error if their number is not that of the header."""
-        if line.count(",") <= MAX_COLUMNS:
+        if line.count(",") <= MAX_TABLE_COLUMNS:
             fields = self._split_line(line)
             if len(fields) == self.width:
                 return fields
             count = str(len(fields))
         else:
-            count = f"more than {MAX_COLUMNS}"
+            count = f"more than {MAX_TABLE_COLUMNS}"
         hint = ""
         if count.isdigit() and int(count) > self.width:
             hint = "; if its numbers have decimal commas, write decimal points"

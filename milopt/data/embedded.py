@@ -10,7 +10,7 @@ from milopt.data.messages import file_error
 
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 
-EMBEDDED_CONTENT = {
+EMBEDDED_DESCRIPTIONS = {
     "musk1": "92 bags (47 positive), 476 instances, 166 features",
     "musk2": "102 bags (39 positive), 6598 instances, 166 features",
     "GunPoint": "50 training and 150 test series of length 150",

@@ -21,7 +21,7 @@ MAX_EMPTY_LINES = 1 << 18
 MAX_HEADER_LINES = 1 << 16
 """Maximum number of lines before the data of a `.ts` file."""
 
-MAX_COLUMNS = 1 << 20
+MAX_TABLE_COLUMNS = 1 << 20
 """Maximum number of columns of a table."""
 
 MAX_SPARSE_FEATURES = 1 << 24

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.data.limits import MAX_COLUMNS, MAX_UNPACKED_VALUES
+from milopt.data.limits import MAX_TABLE_COLUMNS, MAX_UNPACKED_VALUES
 
 _NUMPY_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """NumPy type codes by the numbers of the numeric element types of the format."""
@@ -150,8 +150,8 @@ def _parse_array(body: memoryview, order: str, depth: int) -> tuple[str, Value |
 def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
     """Return the number of cells of an array, or raise an error if the file has less than 8 bytes for each of them."""
     count = prod(shape)
-    if count > min((len(parts.content) - parts.at) // 8, MAX_COLUMNS):
-        raise BrokenFileError(f"an array of {count} cells exceeds the file, or {MAX_COLUMNS}")
+    if count > min((len(parts.content) - parts.at) // 8, MAX_TABLE_COLUMNS):
+        raise BrokenFileError(f"an array of {count} cells exceeds the file, or {MAX_TABLE_COLUMNS}")
     return count
 
 
@@ -232,4 +232,4 @@ def _take_text_rows(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
     if len(text) != prod(shape):
         raise BrokenFileError("the length of a text does not match its dimensions")
     # Text is in column-major order: row i is every shape[0]-th letter, starting with letter i.
-    return [text[i :: shape[0]].rstrip() for i in range(min(shape[0], MAX_COLUMNS))]
+    return [text[i :: shape[0]].rstrip() for i in range(min(shape[0], MAX_TABLE_COLUMNS))]

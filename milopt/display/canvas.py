@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milopt.arrays import Floats
-from milopt.picture_style import COOL, FAINT_INK, SMALL_FONT_SIZE, WARM, picture_options
+from milopt.picture_style import COOL_COLOUR, FAINT_INK, SMALL_FONT_SIZE, WARM_COLOUR, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GREY = "0.55"
 """Colour of what is drawn behind the subject of a picture."""
-WIDE_RANGE = 2e3
+MIN_POWERS_ONLY_RATIO = 2e3
 """Ratio of the ends of a logarithmic axis above which only powers of 10 are labelled."""
 
 
@@ -43,7 +43,7 @@ def label_logarithmic_axis(axis: Axis) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    is_wide = high / low > WIDE_RANGE
+    is_wide = high / low > MIN_POWERS_ONLY_RATIO
     axis.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0), numticks=12))
     if not is_wide:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -54,7 +54,9 @@ def diverging_colour_map() -> Colormap:
     """Return a colour map from blue (negative) over light grey to vermilion (positive)."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("contribution", [COOL, "#7FB8DA", "#CFCFCF", "#EBA77A", WARM])
+    return LinearSegmentedColormap.from_list(
+        "contribution", [COOL_COLOUR, "#7FB8DA", "#CFCFCF", "#EBA77A", WARM_COLOUR]
+    )
 
 
 def hide_upper_right_borders(axes: Axes) -> None:

@@ -17,7 +17,7 @@ from milopt.display.residuals import draw_residuals
 from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
-from milopt.picture_style import COLOURS, FAINT_INK, WARM, draws
+from milopt.picture_style import COLOURS, FAINT_INK, WARM_COLOUR, draws
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
 
     steps, step = np.arange(1, curve.objective.size + 1), curve.result_step
     place = ([step + 1], [curve.objective[step]])
-    axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM, zorder=3, label=f"kept, step {step + 1}")
+    axes.scatter(*place, s=60, facecolors="none", edgecolors=WARM_COLOUR, zorder=3, label=f"kept, step {step + 1}")
     ended = "fixed point" if curve.ended == "stationary" else curve.ended
     set_title(axes, f"{ended} after {steps.size} step{'' if steps.size == 1 else 's'}")
     second_axes = axes.twinx()

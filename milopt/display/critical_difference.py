@@ -11,7 +11,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.evaluation.signed_ranks import can_be_significant, wilcoxon_holm_p_values
-from milopt.picture_style import COOL, INK, draws
+from milopt.picture_style import COOL_COLOUR, INK, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,7 +232,7 @@ class CriticalDifferenceDisplay(Display):
         """Draw the bars of both tests below the axis."""
         ranks = dict(zip(self.ranking.models, self.ranking.ranks.tolist(), strict=True))
         height = -FIRST_BAR
-        for (_, bars), colour in zip(self.bars_.items(), (INK, COOL), strict=True):
+        for (_, bars), colour in zip(self.bars_.items(), (INK, COOL_COLOUR), strict=True):
             for joined in bars:
                 low, high = ranks[joined[0]], ranks[joined[-1]]
                 # A bar of models with equal ranks would have no length.

@@ -13,7 +13,7 @@ from milopt.declaration.bags.bags import as_bags
 from milopt.display.canvas import GREY, hide_upper_right_borders, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import BagsError
-from milopt.picture_style import COOL, WARM, draws
+from milopt.picture_style import COOL_COLOUR, WARM_COLOUR, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +120,7 @@ class InstanceClustersDisplay(Display):
             The display itself, with `ax_` and `figure_` set.
         """
         axes = use_or_create_axes(ax, 5.2, 4.4)
-        for side, colour, marker in ((0, COOL, "o"), (1, WARM, "^")):
+        for side, colour, marker in ((0, COOL_COLOUR, "o"), (1, WARM_COLOUR, "^")):
             mask = (self.scores > 0) == bool(side)
             style: dict[str, Any] = {"s": 12, "c": colour, "marker": marker, "linewidths": 0, "alpha": 0.75}
             text = f"{int(mask.sum())} on the side of {self.sides[side]}"
@@ -218,7 +218,9 @@ class BagScoresDisplay(Display):
         axes = use_or_create_axes(ax, 6.4, 2.9)
         rng = np.random.default_rng(0)
         wrong = 0
-        for row, (label, colour, marker) in enumerate(zip(self.classes, (COOL, WARM), ("o", "^"), strict=True)):
+        for row, (label, colour, marker) in enumerate(
+            zip(self.classes, (COOL_COLOUR, WARM_COLOUR), ("o", "^"), strict=True)
+        ):
             mine = self.scores[self.labels == label]
             side = (mine > 0) == (row == 1)
             wrong += int((~side).sum())

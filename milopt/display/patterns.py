@@ -25,7 +25,7 @@ from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
-from milopt.picture_style import COOL, FAINT_INK, SMALL_FONT_SIZE, WARM, draws, picture_options
+from milopt.picture_style import COOL_COLOUR, FAINT_INK, SMALL_FONT_SIZE, WARM_COLOUR, draws, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +229,7 @@ class PatternsDisplay(Display):
         weights = np.abs(self.table.weights)
         part = float(weights[k] / weights[0])
         width = 0.5 + 0.7 * part if self._drawn_values(k).size > MAX_NARROW_VALUES else 1 + 2 * part
-        return {"color": WARM if self.table.weights[k] > 0 else COOL, "linewidth": width}
+        return {"color": WARM_COLOUR if self.table.weights[k] > 0 else COOL_COLOUR, "linewidth": width}
 
     def _title_text(self) -> str:
         """Return the title: how many patterns are drawn, and the meaning of widths and colours."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RESIDUALS = ("primal", "dual", "gap")
-MEANINGS = ("primal: rows and bounds hold", "dual: gradient is zero", "gap: objective is optimal")
+RESIDUAL_MEANINGS = ("primal: rows and bounds hold", "dual: gradient is zero", "gap: objective is optimal")
 MIN_DRAWN_RESIDUAL = 1e-17
 """Residuals up to this value, 0 among them, are drawn here: the axis is logarithmic."""
 
@@ -36,7 +36,7 @@ def draw_residuals(axes: Axes, certificates: Mapping[str, Certificate], toleranc
     axes.set_xscale("log")
     axes.set_xlim(MIN_DRAWN_RESIDUAL, max(1e-2, tolerance * 1e4))
     axes.set_ylim(len(RESIDUALS) - 0.4, -0.6)
-    axes.set_yticks(range(len(RESIDUALS)), MEANINGS)
+    axes.set_yticks(range(len(RESIDUALS)), RESIDUAL_MEANINGS)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("residual")
     if len(certificates) > 1:

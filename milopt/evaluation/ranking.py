@@ -31,7 +31,7 @@ from milopt.table import Table, to_data_frame
 if TYPE_CHECKING:
     import pandas
 
-MEASURES = ("accuracy", "balanced_accuracy", "auc")
+RANKING_MEASURES = ("accuracy", "balanced_accuracy", "auc")
 """Measures by which models can be ranked."""
 RANKED_DECIMALS = 9
 """Number of decimal places to which means are rounded before they are ranked."""
@@ -305,7 +305,7 @@ def rank(
     >>> ranking.ranks
     array([1., 2., 3.])
     """
-    check_choice("measure", measure, MEASURES)
+    check_choice("measure", measure, RANKING_MEASURES)
     check_open_fraction("alpha", alpha)
     scores = gather_scores(evaluations, measure)
     # Rounded, because means of the same numbers in another order are ties, but differ by rounding errors.

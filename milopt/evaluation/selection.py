@@ -31,7 +31,7 @@ from milopt.evaluation.protocol import Labels, derive_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import format_settings
 
-INNER_FOLDS = 5
+MAX_INNER_FOLDS = 5
 """Maximum number of inner folds."""
 
 Settings = Mapping[str, object]
@@ -230,5 +230,5 @@ def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Inde
 
 
 def _inner_fold_count(labels: Labels) -> int:
-    """Return the number of inner folds: INNER_FOLDS, or the number of bags of the smallest class."""
-    return min(INNER_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
+    """Return the number of inner folds: MAX_INNER_FOLDS, or the number of bags of the smallest class."""
+    return min(MAX_INNER_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))

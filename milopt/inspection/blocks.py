@@ -16,9 +16,9 @@ from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
 from milopt.table import Table
 
-_SIGNS = {1: ">= 0", -1: "<= 0", 0: "any"}
+_SIGN_TEXTS = {1: ">= 0", -1: "<= 0", 0: "any"}
 """Words for the sign that a parameter is declared to have."""
-_SENSES = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
+_CONE_RELATION_TEXTS = {ZERO: "= 0", NONNEGATIVE: ">= 0"}
 """Words for rows in the polyhedral cones."""
 
 
@@ -59,7 +59,7 @@ def function_table(program: Program) -> Table:
 def parameter_table(program: Program) -> Table:
     """Return the table of parameters: name, size, sign, and whether a value is set."""
     rows = tuple(
-        (p.name, _format_shape(p), _SIGNS[p.sign], "not set" if p.value is None else "set")
+        (p.name, _format_shape(p), _SIGN_TEXTS[p.sign], "not set" if p.value is None else "set")
         for p in program.parameters.values()
     )
     return Table("parameters", ("name", "size", "sign", "value"), rows, frozenset({"size"}))
@@ -144,7 +144,7 @@ def _describe_sense(name: str, constraint: Constraint, form: EvaluationForm | No
 
 def _describe_cone(cone: Cone) -> str:
     """Return "= 0" or ">= 0" for a polyhedral cone, and the name of any other cone."""
-    return _SENSES.get(cone, cone.display_name)
+    return _CONE_RELATION_TEXTS.get(cone, cone.display_name)
 
 
 def _format_bounds(lower: Vector, upper: Vector) -> str:

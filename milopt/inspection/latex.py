@@ -28,9 +28,9 @@ from milopt.inspection.latex_terms import (
 )
 from milopt.inspection.symbolic_latex import lines_with_symbols
 
-_RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \implies"}
+_RELATIONS_IN_LATEX = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \implies"}
 """LaTeX of the relations between expressions, by their spelling in the declaration."""
-_REVERSED = {"<=": ">=", ">=": "<=", "==": "=="}
+_REVERSED_RELATIONS = {"<=": ">=", ">=": "<=", "==": "=="}
 """Relations with their sides exchanged."""
 
 ROW_MAJOR_REMARK = r"\text{entries numbered row after row}"
@@ -108,9 +108,9 @@ def format_declared(constraint: Constraint, block: BlockNotation) -> str:
     parts = constraint.as_written
     if len(parts) == 3 and _is_leaf(parts[0]) and not _is_leaf(parts[2]) and as_expression(parts[2]).terms:
         # Python evaluates `expression <= variable` as `variable >= expression`.
-        parts = (parts[2], _REVERSED[str(parts[1])], parts[0])
+        parts = (parts[2], _REVERSED_RELATIONS[str(parts[1])], parts[0])
     return " ".join(
-        _RELATIONS[part] if isinstance(part, str) else _format_side(part, index if part.shape else "", block)
+        _RELATIONS_IN_LATEX[part] if isinstance(part, str) else _format_side(part, index if part.shape else "", block)
         for part in parts
     )
 

@@ -19,9 +19,9 @@ OBJECTIVE_NAME = "obj"
 MAX_NAME_LENGTH = 255
 """Maximum number of characters of a name."""
 
-_BRACKETS = str.maketrans("[]{}", "()()")
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_.(),]")
-_BAD_START = re.compile(r"[0-9.(),]|inf|nan|e(?![a-df-z_])", re.IGNORECASE)
+_BRACKETS_TO_PARENTHESES = str.maketrans("[]{}", "()()")
+_ILLEGAL_CHARACTERS = re.compile(r"[^A-Za-z0-9_.(),]")
+_ILLEGAL_START = re.compile(r"[0-9.(),]|inf|nan|e(?![a-df-z_])", re.IGNORECASE)
 _KEYWORD = re.compile(
     r"(min|max)(imi[sz]e|imum)?|subject|to|such|that|st\.?|s\.t\.|bounds?|free|gen(erals?)?|int(egers?)?|bin(ary|aries)?"
     r"|semis?|sos[12]?|end|rhs|ranges",
@@ -35,11 +35,11 @@ def legal_name(name: str) -> str:
     Greek letters are spelled out, accents are dropped, `[]{}` become round brackets, and other illegal characters
     become underscores.
     """
-    text = name.translate(_BRACKETS)
+    text = name.translate(_BRACKETS_TO_PARENTHESES)
     if not text.isascii():
         text = "".join(_to_ascii(character) for character in unicodedata.normalize("NFKD", text))
-    text = _ILLEGAL.sub("_", text)
-    if not text or _BAD_START.match(text) or _KEYWORD.fullmatch(text):
+    text = _ILLEGAL_CHARACTERS.sub("_", text)
+    if not text or _ILLEGAL_START.match(text) or _KEYWORD.fullmatch(text):
         text = "_" + text
     return text[:MAX_NAME_LENGTH]
 

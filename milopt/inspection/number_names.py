@@ -16,13 +16,13 @@ from math import prod
 
 RECOGNITION_TOLERANCE = 1e-11
 """Relative difference up to which a number equals a product of hyper-parameters."""
-MAX_INTEGER = 10**6
+MAX_INTEGER_FACTOR = 10**6
 """Largest integer that may occur as a factor or a divisor, such as a number of bags."""
 MAX_FRACTION_PART = 12
 """Largest numerator and denominator of other rational factors."""
-POWERS = (1, -1, 2, -2)
+RECOGNISED_POWERS = (1, -1, 2, -2)
 """Powers of factors that are recognised."""
-MAX_FACTORS = 3
+MAX_PARAMETER_FACTORS = 3
 """Largest number of factors h, 1 - h or 1 + h in a product."""
 
 
@@ -47,9 +47,9 @@ class NumberNames:
 
     def latex_of(self, number: float) -> str | None:
         """Return the LaTeX of a positive number that consists of hyper-parameters; None if it does not."""
-        for count in range(1, MAX_FACTORS + 1):
+        for count in range(1, MAX_PARAMETER_FACTORS + 1):
             for chosen in combinations(self._quantities.items(), count):
-                for powers in product(POWERS, repeat=count):
+                for powers in product(RECOGNISED_POWERS, repeat=count):
                     scale = prod(value**power for (_, value), power in zip(chosen, powers, strict=True))
                     factor = _simple_fraction(number / scale)
                     if factor is not None:
@@ -69,29 +69,29 @@ def _sums(name: str) -> tuple[str, str]:
     return rf"\left(1 - {name}\right)", rf"\left(1 + {name}\right)"
 
 
-_CURRENT: ContextVar[NumberNames | None] = ContextVar("names of numbers", default=None)
+_CURRENT_NUMBER_NAMES: ContextVar[NumberNames | None] = ContextVar("names of numbers", default=None)
 
 
 @contextmanager
 def names_of_numbers(values: Mapping[str, float]) -> Iterator[NumberNames]:
     """Print numbers by the names of hyper-parameters during the block; `values` are their values by LaTeX name."""
     names = NumberNames(values)
-    token = _CURRENT.set(names)
+    token = _CURRENT_NUMBER_NAMES.set(names)
     try:
         yield names
     finally:
-        _CURRENT.reset(token)
+        _CURRENT_NUMBER_NAMES.reset(token)
 
 
 def name_of_number(number: float) -> str | None:
     """Return the LaTeX of a positive number by the names of the enclosing `names_of_numbers`; None without one."""
-    names = _CURRENT.get()
+    names = _CURRENT_NUMBER_NAMES.get()
     return None if names is None else names.latex_of(number)
 
 
 def _simple_fraction(value: float) -> Fraction | None:
     """Return a value as a simple fraction: with small parts, an integer, or one over an integer; None otherwise."""
-    if not 1 / MAX_INTEGER <= value <= MAX_INTEGER:
+    if not 1 / MAX_INTEGER_FACTOR <= value <= MAX_INTEGER_FACTOR:
         return None
     candidates = (Fraction(value).limit_denominator(MAX_FRACTION_PART), Fraction(1, max(1, round(1 / value))))
     for fraction in candidates:

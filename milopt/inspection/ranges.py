@@ -10,7 +10,7 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.compilation.evaluation_form import EvaluationForm
 
-WIDE_RATIO = 1e6
+MIN_WARNED_COEFFICIENT_RATIO = 1e6
 """Ratio of the largest to the smallest coefficient above which a warning is given, because solvers lose digits."""
 
 
@@ -37,14 +37,14 @@ class Range:
 
     @property
     def is_wide(self) -> bool:
-        """True if the ratio exceeds `WIDE_RATIO`."""
-        return self.ratio > WIDE_RATIO
+        """True if the ratio exceeds `MIN_WARNED_COEFFICIENT_RATIO`."""
+        return self.ratio > MIN_WARNED_COEFFICIENT_RATIO
 
     def warning(self) -> str:
         """Return a sentence that states the range and recommends rescaling."""
         return (
             f"The coefficients of {self.kind} range from {self.smallest:.3g} to {self.largest:.3g}, a factor of "
-            f"{self.ratio:.1e}: rescale the data or the units to come below {WIDE_RATIO:.0e}."
+            f"{self.ratio:.1e}: rescale the data or the units to come below {MIN_WARNED_COEFFICIENT_RATIO:.0e}."
         )
 
 

@@ -25,7 +25,7 @@ from milopt.inspection.number_names import names_of_numbers
 ProblemT = TypeVar("ProblemT", bound=Problem)
 PROBE_FACTORS = ((0.927316504, 0.873915127, 0.941357219), (0.851739463, 0.913752861, 0.889175347))
 """Factors of the hyper-parameters in the two other declarations, below 1 because many values have a maximum."""
-MAX_INSTANCES = 20_000
+MAX_REDECLARED_INSTANCES = 20_000
 """Number of instances above which a problem is not declared again, because that may take long."""
 LATEX_OF_PARAMETER = {"lam": r"\lambda", "coef0": "c_0"}
 """LaTeX of hyper-parameters whose names in Python are not those of formulas."""
@@ -70,7 +70,7 @@ def _named_values(problem: Problem) -> dict[str, float]:
 
     A name that is also a variable, function or parameter of the problem would be ambiguous.
     """
-    if problem.redeclaration is None or problem.redeclaration.instance_count > MAX_INSTANCES:
+    if problem.redeclaration is None or problem.redeclaration.instance_count > MAX_REDECLARED_INSTANCES:
         return {}
     taken = {name for part in problem.parts.values() for name in (*part.variables, *part.functions, *part.parameters)}
     values = problem.redeclaration.values.items()

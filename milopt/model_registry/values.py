@@ -29,7 +29,7 @@ from milopt.solving.options import Options
 
 _CONSTRUCTORS: Mapping[str, type] = {**KERNELS, "options": Options}
 """Classes that a text may construct, by their names in texts."""
-_WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}
+_VALUES_OF_WORDS: Mapping[str, object] = {"none": None, "true": True, "false": False, "inf": math.inf, "nan": math.nan}
 """Values of the words that are not strings."""
 _MAX_TEXT_LENGTH = 2000
 """Maximum number of characters of a text."""
@@ -178,8 +178,8 @@ def _evaluate(node: ast.expr) -> object:
 def _evaluate_word(word: str) -> object:
     """Return the value of a word: a constant, a kernel, or the word as a string."""
     folded = word.casefold()
-    if folded in _WORDS:
-        return _WORDS[folded]
+    if folded in _VALUES_OF_WORDS:
+        return _VALUES_OF_WORDS[folded]
     return KERNELS[folded]() if folded in KERNELS else word
 
 

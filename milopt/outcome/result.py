@@ -12,7 +12,7 @@ from milopt.compilation.inertia import Inertia
 from milopt.compilation.status import PointStatus, Termination, is_successful
 from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.feature_rows import BLOCK_BYTES, FeatureRows
+from milopt.declaration.kernels.feature_rows import FEATURE_BLOCK_BYTES, FeatureRows
 from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
@@ -52,7 +52,7 @@ class FittedFunction:
     def __call__(self, at: Points) -> Vector:
         """Return f at the rows of `at`."""
         if self.weights is not None:
-            return FeatureRows(self.kernel, at, BLOCK_BYTES).times(self.weights)
+            return FeatureRows(self.kernel, at, FEATURE_BLOCK_BYTES).times(self.weights)
         if not self.coefficients.size:
             return np.zeros(at.shape[0])
         return kernel_times(self.kernel, at, self.points, self.coefficients)

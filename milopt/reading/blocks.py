@@ -15,7 +15,7 @@ from milopt.arrays import Index, Mask, Vector
 from milopt.declaration.programs.expression import Constraint, Expression, as_expression
 from milopt.declaration.programs.program import Program
 
-CONTINUOUS, INTEGER = "continuous", "integer"
+CONTINUOUS_BLOCK, INTEGER_BLOCK = "continuous", "integer"
 """Names of the two variable blocks."""
 
 
@@ -30,11 +30,11 @@ class FileColumns:
     ) -> None:
         self._program = program
         self._blocks: list[tuple[Index, Expression]] = []
-        for wanted, places in ((CONTINUOUS, np.flatnonzero(~integer)), (INTEGER, np.flatnonzero(integer))):
+        for wanted, places in ((CONTINUOUS_BLOCK, np.flatnonzero(~integer)), (INTEGER_BLOCK, np.flatnonzero(integer))):
             if places.size:
                 name = _unused_name(wanted, labels or ())
                 variable = program.variable(
-                    name, places.size, lower=lower[places], upper=upper[places], integer=wanted == INTEGER
+                    name, places.size, lower=lower[places], upper=upper[places], integer=wanted == INTEGER_BLOCK
                 )
                 self._blocks.append((places, variable))
                 if labels is not None:

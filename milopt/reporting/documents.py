@@ -18,7 +18,7 @@ from milopt.evaluation.summary import EvaluationReport
 Content: TypeAlias = Report | Comparison | EvaluationReport | Ranking
 """Result of a command."""
 
-KEYS: dict[type[Report] | type[Comparison] | type[EvaluationReport] | type[Ranking], frozenset[str]] = {
+REQUIRED_KEYS: dict[type[Report] | type[Comparison] | type[EvaluationReport] | type[Ranking], frozenset[str]] = {
     Report: frozenset({"model", "programs", "certificate", "train_accuracy"}),
     Comparison: frozenset({"cells", "agreement"}),
     EvaluationReport: frozenset({"table", "records", "protocol"}),
@@ -58,7 +58,7 @@ def read_documents(path: str | PathLike[str]) -> list[Document]:
 def as_document(plain: object, source: str) -> Document:
     """Return the document of JSON data; raise `DataError` if the data is not the result of a command."""
     if isinstance(plain, dict):
-        for cls, keys in KEYS.items():
+        for cls, keys in REQUIRED_KEYS.items():
             if keys <= plain.keys():
                 try:
                     return Document(source, cls.from_dict(plain), plain.get("command") or "", _versions(plain))

@@ -27,7 +27,7 @@ from milopt.picture_style import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE_IN_PAGE = 0.85
+PAGE_PICTURE_SCALE = 0.85
 """Size of a picture in the page relative to that of a saved one: smaller, so that its text is larger on the screen."""
 ALTERNATING_SCHEMES = ("ccp", "representatives")
 
@@ -105,7 +105,7 @@ class Pictures:
         """Return a picture as a figure of the page, or the reason in one sentence if there is nothing to draw."""
         self._count += 1
         with style():
-            figure = create_figure(SIZE_IN_PAGE * width, SIZE_IN_PAGE * height, in_pyplot=False)
+            figure = create_figure(PAGE_PICTURE_SCALE * width, PAGE_PICTURE_SCALE * height, in_pyplot=False)
             try:
                 draw(figure.add_subplot())
             except MiloptError as reason:

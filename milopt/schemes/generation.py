@@ -24,7 +24,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.schemes.master_rows import (
-    ZERO_TOLERANCE,
+    COLUMN_ZERO_TOLERANCE,
     MasterRow,
     ensemble_scores,
     is_same_column,
@@ -42,7 +42,7 @@ from milopt.solving.step_session import StepSession
 if TYPE_CHECKING:
     from milopt.schemes.column_generation import ColumnGeneration
 
-RESIDUAL_TOLERANCE = 1e-4
+MAX_RELIABLE_RESIDUAL = 1e-4
 """Relative residual above which violations cannot be detected reliably.
 
 The run stops as stalled if  residual > tol * max(|objective|, tol * column_size).
@@ -240,9 +240,9 @@ class GenerationRun:
         Before the first master, return True if the value of the column is not 0 up to rounding.
         """
         if self.last_master is None:
-            return abs(priced.value) > ZERO_TOLERANCE * priced.size
+            return abs(priced.value) > COLUMN_ZERO_TOLERANCE * priced.size
         # The master's objective has rounding errors of the size of its columns, also if the new column is zero.
-        rounding = ZERO_TOLERANCE * max(priced.size, largest_column(self.rows))
+        rounding = COLUMN_ZERO_TOLERANCE * max(priced.size, largest_column(self.rows))
         slack = float(PointValues(self.session.lowering, self.last_master).value(constraint.expression)[0])
         return -slack > max(rounding, self.tolerance * max(abs(priced.value), abs(self.last_master.objective)))
 
@@ -287,7 +287,7 @@ class GenerationRun:
         """Return True if the objective `now` is the first, or exceeds that of the last master by more than rounding."""
         if not self.history:
             return True
-        return now - self._sign * self.history[-1].objective > ZERO_TOLERANCE * largest_column(self.rows)
+        return now - self._sign * self.history[-1].objective > COLUMN_ZERO_TOLERANCE * largest_column(self.rows)
 
     def _end_if_stalled(self) -> RunEnd | None:
         """Return the end of the run if the objective did not increase for too many rounds; None to continue."""
@@ -326,7 +326,7 @@ class GenerationRun:
         assert self.last_master is not None
         if self.upper is None:
             return False
-        low, rounding = self.last_master.objective, ZERO_TOLERANCE * largest_column(self.rows)
+        low, rounding = self.last_master.objective, COLUMN_ZERO_TOLERANCE * largest_column(self.rows)
         return self.upper - low <= max(rounding, self.tolerance * max(abs(low), abs(self.upper)))
 
     def _end_without_violation(self) -> RunEnd:
@@ -348,14 +348,14 @@ class GenerationRun:
         assert self.last_master is not None
         assert self.upper is not None
         low, size = self.last_master.objective, max(abs(self.last_master.objective), abs(self.upper))
-        if self.upper - low <= self.tolerance * size or size <= ZERO_TOLERANCE * largest_column(self.rows):
+        if self.upper - low <= self.tolerance * size or size <= COLUMN_ZERO_TOLERANCE * largest_column(self.rows):
             return ""
         return f"The bounds agree up to rounding errors of the columns: relative gap {(self.upper - low) / size:.0e}."
 
     def _degenerate_message(self) -> str:
         """Return a message if the ensemble gives all bags the same score; empty otherwise."""
         rows = [row for row in self.rows if row.weight > 0]
-        rounding = ZERO_TOLERANCE * largest_column(rows) * sum(row.weight for row in rows)
+        rounding = COLUMN_ZERO_TOLERANCE * largest_column(rows) * sum(row.weight for row in rows)
         # If no column has a weight, the solution follows from the master's own rows and is not degenerate.
         distinguishes = not rows or float(np.ptp(ensemble_scores(rows))) > rounding
         return "" if distinguishes else "Degenerate: all bags have the same score"
@@ -365,7 +365,7 @@ class GenerationRun:
         assert self.last_master is not None
         proof, size = self.last_master.certificate, largest_column(self.rows)
         residual = max(self.residual, proof.largest_error if proof is not None else 0.0)
-        if residual <= RESIDUAL_TOLERANCE * max(abs(self.last_master.objective), RESIDUAL_TOLERANCE * size):
+        if residual <= MAX_RELIABLE_RESIDUAL * max(abs(self.last_master.objective), MAX_RELIABLE_RESIDUAL * size):
             return ""
         problem = f"Residuals of {residual:.0e} are too large to find violated columns of size {size:.0e}"
         return f"{problem}: scale the data so that columns have size 1"

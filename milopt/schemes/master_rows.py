@@ -11,7 +11,7 @@ from milopt.arrays import Vector
 from milopt.declaration.programs.expression import Constraint
 from milopt.solving.pricing import PricedColumn
 
-ZERO_TOLERANCE = 1e-9
+COLUMN_ZERO_TOLERANCE = 1e-9
 """A value smaller than this times the size of its column counts as zero, because it may be a rounding error."""
 
 WEIGHT_TOLERANCE = 1e-7
@@ -73,4 +73,4 @@ def largest_column(rows: Sequence[MasterRow]) -> float:
 
 def is_same_column(first: PricedColumn, second: PricedColumn) -> bool:
     """Return True if two columns are equal up to rounding: descents from several starts may end at the same point."""
-    return bool(np.abs(first.column - second.column).max() <= ZERO_TOLERANCE * first.size)
+    return bool(np.abs(first.column - second.column).max() <= COLUMN_ZERO_TOLERANCE * first.size)

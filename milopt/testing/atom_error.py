@@ -9,7 +9,7 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom
 
-ROUNDING_TOLERANCE = 1e-9
+FORMULA_TOLERANCE = 1e-9
 """Relative tolerance between members of an atom that are computed by formulas."""
 SOLVER_TOLERANCE = 2e-6
 """Relative tolerance between the value of a formula and the solution of a program by a solver."""

@@ -10,7 +10,7 @@ from milopt.arrays import Vector
 from milopt.declaration.atoms.atom import Atom, Directions
 from milopt.declaration.programs.leaves import Variable
 from milopt.testing.atom_epigraph import check_epigraph
-from milopt.testing.atom_error import ROUNDING_TOLERANCE, fail, format_point, require_at_most, require_equal
+from milopt.testing.atom_error import FORMULA_TOLERANCE, fail, format_point, require_at_most, require_equal
 from milopt.testing.atom_minorant import require_minorant
 from milopt.testing.atom_returns import check_returns
 from milopt.testing.atom_samples import AtomSamples
@@ -94,14 +94,14 @@ def _check_values(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
         moved = atom.nearest(outside, at)
         left, right = atom.value(outside, at), atom.value(moved, at)
         sentence = "value outside the domain is not the value at the nearest point"
-        require_equal(atom, left, right, right, ROUNDING_TOLERANCE, outside, sentence)
+        require_equal(atom, left, right, right, FORMULA_TOLERANCE, outside, sentence)
         other = inside[number - 1]
         share = samples.random.random()
         top = (1 - share) * value + share * atom.value(other, at)
         between = (1 - share) * e + share * other
         scale = np.abs(value) + np.abs(atom.value(other, at))
         sentence = "value is not convex between two points of the domain"
-        require_at_most(atom, atom.value(between, at), top, scale, ROUNDING_TOLERANCE, between, sentence)
+        require_at_most(atom, atom.value(between, at), top, scale, FORMULA_TOLERANCE, between, sentence)
 
 
 def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
@@ -112,7 +112,7 @@ def _check_slopes(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> Non
         value, g = atom.value(e, at), atom.slopes(e, at)
         if g.shape != e.shape or not np.isfinite(g).all():
             fail(atom, f"slopes returns {g} at {format_point(e)}, not {e.size} finite numbers.")
-        require_minorant(atom, value, g, e, inside, ROUNDING_TOLERANCE, "value is below the minorant that slopes give")
+        require_minorant(atom, value, g, e, inside, FORMULA_TOLERANCE, "value is below the minorant that slopes give")
         allowed, conjugate = atom.conjugate(g, at)
         scale = np.abs(value) + at.sum(np.abs(g * e))
         sentence = "conjugate changes slopes that the atom has"
@@ -139,7 +139,7 @@ def _check_conjugate(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
             bound = at.sum(allowed * e) - conjugate
             scale = np.abs(atom.value(e, at)) + at.sum(np.abs(allowed * e)) + np.abs(conjugate)
             sentence = "value is below g'e - conjugate(g) with g = {}"
-            require_at_most(atom, bound, atom.value(e, at), scale, ROUNDING_TOLERANCE, e, sentence, allowed)
+            require_at_most(atom, bound, atom.value(e, at), scale, FORMULA_TOLERANCE, e, sentence, allowed)
         results.append((g, allowed))
     for g, allowed in results:
         distance = at.sum((allowed - g) ** 2)
@@ -173,15 +173,15 @@ def _check_bounds_over_boxes(atom: Atom, samples: AtomSamples, inside: list[Vect
             e = atom.nearest(low + share * (high - low), at)
             value = atom.value(e, at)
             sentence = "least is above the value, between {} and {}"
-            require_at_most(atom, least, value, value, ROUNDING_TOLERANCE, e, sentence, wide_low, wide_high)
+            require_at_most(atom, least, value, value, FORMULA_TOLERANCE, e, sentence, wide_low, wide_high)
             sentence = "greatest is below the value, between {} and {}"
-            require_at_most(atom, value, greatest, value, ROUNDING_TOLERANCE, e, sentence, low, high)
+            require_at_most(atom, value, greatest, value, FORMULA_TOLERANCE, e, sentence, low, high)
             room = np.where(direction > 0, high - e, e - low) * (random.random(low.size) < 0.5)
             further = e + direction * room * random.random(low.size)
             if np.array_equal(atom.nearest(further, at), further):
                 sentence, end = "value falls in the direction {} of monotone, towards {}", atom.value(further, at)
                 require_at_most(
-                    atom, value, end, value, ROUNDING_TOLERANCE, e, sentence, _directions_as_floats(direction), further
+                    atom, value, end, value, FORMULA_TOLERANCE, e, sentence, _directions_as_floats(direction), further
                 )
 
 
@@ -214,7 +214,7 @@ def _check_some_runs(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> 
             pairs["slopes"] = (atom.slopes(e, whole)[read], atom.slopes(e[read], at))
         for name, (all_runs, some) in pairs.items():
             sentence = f"{name} differs between all runs and the runs {entries.tolist()}"
-            require_equal(atom, some, all_runs, all_runs, ROUNDING_TOLERANCE, e, sentence)
+            require_equal(atom, some, all_runs, all_runs, FORMULA_TOLERANCE, e, sentence)
 
 
 def _check_copy_and_quadratic(atom: Atom, samples: AtomSamples, inside: list[Vector]) -> None:
@@ -237,7 +237,7 @@ def _check_copy_and_quadratic(atom: Atom, samples: AtomSamples, inside: list[Vec
             form, scale = e @ (W * e if W.ndim == 1 else W @ e), np.abs(weights) @ np.abs(value)
             sentence = "weights'value is not the form e'We that quadratic returns"
             require_equal(
-                atom, np.array([form]), np.array([weights @ value]), np.array([scale]), ROUNDING_TOLERANCE, e, sentence
+                atom, np.array([form]), np.array([weights @ value]), np.array([scale]), FORMULA_TOLERANCE, e, sentence
             )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from milopt.arrays import Vector
 from milopt.compilation.standard_form import StandardForm
 
-RESIDUAL_TOLERANCE = 1e-3
+MAX_KKT_RESIDUAL = 1e-3
 """Relative residual above which an answer counts as wrong. This is far above the tolerances of all solvers."""
 
 
@@ -27,19 +27,19 @@ def describe_primal_violation(form: StandardForm, x: Vector) -> str:
         return "its point has entries that are not finite"
     size = 1.0 + np.abs(x).max(initial=0.0)
     outside = np.maximum(form.lower - x, x - form.upper)
-    if (outside > RESIDUAL_TOLERANCE * size).any():
+    if (outside > MAX_KKT_RESIDUAL * size).any():
         column = int(outside.argmax())
         bounds = f"{form.lower[column]:g} to {form.upper[column]:g}"
         return f"its point has {form.column_names()[column]} = {x[column]:.6g}, whose bounds are {bounds}"
     off = np.where(form.integer, np.abs(x - np.round(x)), 0.0)
-    if (off > RESIDUAL_TOLERANCE).any():
+    if (off > MAX_KKT_RESIDUAL).any():
         column = int(off.argmax())
         return f"its point has {form.column_names()[column]} = {x[column]:.6g}, which must be an integer"
     s = form.F @ x + form.g
     scale = 1.0 + max(np.abs(form.g).max(initial=0.0), np.abs(form.F @ x).max(initial=0.0))
     for block in form.rows:
         distance = block.cone.distance(s[block.start : block.stop], block.cone_sizes)
-        if (distance > RESIDUAL_TOLERANCE * scale).any():
+        if (distance > MAX_KKT_RESIDUAL * scale).any():
             return f"its point violates the {block.cone.display_name} of {block.name!r} by {distance.max():.3g}"
     return ""
 
@@ -65,20 +65,20 @@ def _first_dual_violation(form: StandardForm, x: Vector, z: Vector) -> str:
     size = 1.0 + np.abs(z).max(initial=0.0)
     for block in form.rows:
         distance = block.cone.dual_distance(z[block.start : block.stop], block.cone_sizes)
-        if (distance > RESIDUAL_TOLERANCE * size).any():
+        if (distance > MAX_KKT_RESIDUAL * size).any():
             return f"its multipliers of {block.name!r} are outside the dual cone by {distance.max():.3g}"
     curved = form.P.sparse @ x
     reduced = curved + form.q - form.F.T @ z
     costs = 1.0 + np.abs(form.q).max(initial=0.0) + np.abs(curved).max(initial=0.0)
-    near = RESIDUAL_TOLERANCE * (1.0 + np.abs(x).max(initial=0.0))
+    near = MAX_KKT_RESIDUAL * (1.0 + np.abs(x).max(initial=0.0))
     down = np.where(x - form.lower > near, np.maximum(reduced, 0.0), 0.0)
     up = np.where(form.upper - x > near, np.maximum(-reduced, 0.0), 0.0)
     wrong = np.maximum(down, up)
-    if (wrong > RESIDUAL_TOLERANCE * costs).any():
+    if (wrong > MAX_KKT_RESIDUAL * costs).any():
         column = form.column_names()[int(wrong.argmax())]
         return f"P x + q - F'z is {reduced[int(wrong.argmax())]:.3g} in the column {column}, which is not at a bound"
     s = form.F @ x + form.g
     gap = abs(float(z @ s))
-    if gap > RESIDUAL_TOLERANCE * (1.0 + abs(form.value(x))) * costs:
+    if gap > MAX_KKT_RESIDUAL * (1.0 + abs(form.value(x))) * costs:
         return f"its multipliers are not complementary to the rows: z'(F x + g) is {gap:.3g}, not 0"
     return ""

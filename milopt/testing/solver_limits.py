@@ -25,7 +25,7 @@ from milopt.testing.conformance import CaseError, ConformanceCase, NotApplicable
 
 MIN_LONG_SECONDS = 4.0
 """Minimum time in seconds that the program must take without a limit, well above the time to start a process."""
-LIMIT_SHARE, LATE_SHARE = 0.1, 0.6
+LIMIT_FRACTION, LATE_FRACTION = 0.1, 0.6
 """Fractions of the time without a limit: the time limit, and the time by which the solver must have ended."""
 MAX_MATRIX_ENTRIES = 6_000_000
 """Largest square of the number of columns of a tried program, which is about the number of entries of its matrices."""
@@ -126,7 +126,7 @@ def _build_hard_program(solver: Solver, size: int) -> Program:
 def _check_time_limit(solver: Solver, long: Callable[[], LongProgram], is_excepted: bool) -> None:
     """Check that a solve with a time limit ends in time, unless the solver states that it may be late."""
     program = long()
-    limit, latest = LIMIT_SHARE * program.seconds, LATE_SHARE * program.seconds
+    limit, latest = LIMIT_FRACTION * program.seconds, LATE_FRACTION * program.seconds
     reason = solver.late_reason(Options(time_limit=limit))
     if reason:
         raise NotApplicableError(f"it states that it may be late: {reason}")
@@ -159,7 +159,7 @@ def _check_interrupt(solver: Solver, long: Callable[[], LongProgram], is_excepte
         raise NotApplicableError("Ctrl-C can be tried in the main thread, by Python's own handler, and on POSIX only")
     program = long()
     engine = solver.engine(program.form, Options())
-    timer = threading.Timer(LIMIT_SHARE * program.seconds, signal.pthread_kill, [main.ident, signal.SIGINT])
+    timer = threading.Timer(LIMIT_FRACTION * program.seconds, signal.pthread_kill, [main.ident, signal.SIGINT])
     began = perf_counter()
     try:
         timer.start()
@@ -172,4 +172,4 @@ def _check_interrupt(solver: Solver, long: Callable[[], LongProgram], is_excepte
         engine.close()
     seconds = perf_counter() - began
     message = f"Ctrl-C ended it after {seconds:.2g} s, and the solve takes {program.seconds:.2g} s"
-    require(seconds <= LATE_SHARE * program.seconds, message)
+    require(seconds <= LATE_FRACTION * program.seconds, message)

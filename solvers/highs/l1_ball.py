@@ -15,7 +15,7 @@ from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.solvers.highs.l1_ball_game import HighsMatrixGame
 from milopt.solvers.native.l1_ball.descent import Descent
-from milopt.solvers.native.l1_ball.game import CLOSED
+from milopt.solvers.native.l1_ball.game import GAP_CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import L1BallPricing
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities, get_shared_similarities
 from milopt.solvers.native.weak_learning_program import recognise_weak_learning_program
@@ -59,12 +59,12 @@ class HighsDescentSolver:
         best[z % k] = 1.0 if z < k else -1.0
         witnesses, bag_maxima = s.witness[:, z], s.largest[:, z]
         phi = last_value = -float(weights @ bag_maxima)
-        trace, upper, lower, end = [phi], 0.0, -np.inf, CLOSED
+        trace, upper, lower, end = [phi], 0.0, -np.inf, GAP_CLOSED
         game.start_descent(d, z)
         for _ in range(MAX_DESCENT_STEPS):
             c = s.K[:, witnesses[positive]] @ weights[positive]
             end, a, upper, lower = game.solve(c)
-            if end != CLOSED:
+            if end != GAP_CLOSED:
                 break
             old_witnesses = witnesses[positive]
             values = game.values(a)

@@ -25,7 +25,7 @@ import numpy as np
 
 from milopt.arrays import Matrix, Vector
 from milopt.solvers.highs.model import DUAL_SIMPLEX, PRIMAL_SIMPLEX, check_options
-from milopt.solvers.native.l1_ball.game import CLOSED, OPEN
+from milopt.solvers.native.l1_ball.game import GAP_CLOSED, GAP_OPEN
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities
 from milopt.solving.options import Options
 
@@ -107,7 +107,7 @@ class HighsMatrixGame:
         Returns
         -------
         end : int
-            `CLOSED` if the bounds have met, else `OPEN`.
+            `GAP_CLOSED` if the bounds have met, else `GAP_OPEN`.
         a : ndarray of shape (n_atoms,)
             Best point, of 1-norm 1 or 0.
         upper : float
@@ -126,7 +126,7 @@ class HighsMatrixGame:
             self._highs.setOptionValue("simplex_strategy", method)
             self._highs.run()
             if self._highs.getModelStatus().name != "kOptimal":
-                return OPEN, best, upper, lower
+                return GAP_OPEN, best, upper, lower
             solution = self._highs.getSolution()
             x, multipliers = np.array(solution.col_value), np.array(solution.row_dual)
             w = self._payoffs(np.maximum(multipliers[1:], 0.0), c)
@@ -140,7 +140,7 @@ class HighsMatrixGame:
             if upper - lower <= tolerance:
                 self._idle_rows = np.where(multipliers[1:] > 0.0, 0, self._idle_rows + 1)
                 self._idle_atoms = np.where(x[m:] > 0.0, 0, self._idle_atoms + 1)
-                return CLOSED, best, upper, lower
+                return GAP_CLOSED, best, upper, lower
             price = max(0.0, -multipliers[0]) / scale
             atoms = self._select_new_atoms(w, price + 0.1 * tolerance)
             violated = active[bag_maxima[active] > self._unit * (x[active] + 1e-9)]
@@ -153,7 +153,7 @@ class HighsMatrixGame:
             self._add_atoms(atoms, -scale * _signed_entries(c, atoms))
             self._add_rows(rows)
             method = DUAL_SIMPLEX if rows.size else PRIMAL_SIMPLEX
-        return (CLOSED if upper - lower <= 100 * tolerance else OPEN), best, upper, lower
+        return (GAP_CLOSED if upper - lower <= 100 * tolerance else GAP_OPEN), best, upper, lower
 
     # -- helpers -------------------------------------------------------------------------------------------------
 

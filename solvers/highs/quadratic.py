@@ -25,7 +25,7 @@ REGULARISATION_VALUES = (1e-7, 1e-5, 1e-4)
 """Values of reg in order of use: HiGHS's default first."""
 HIPO_SOLVER_NAME = "hipo"
 """Name of HiGHS's interior-point method."""
-MAX_PROXIMAL_STEPS = 3
+MAX_REFINING_STEPS = 3
 """Maximum number of proximal steps after a regularised optimum."""
 UNCONFIRMED_STATUS_SUFFIX = ", unconfirmed"
 """Suffix of a status that neither the KKT conditions nor a direction of descent confirms."""
@@ -93,7 +93,7 @@ def _refine_by_proximal_steps(model: HighsModel, first: HighsRun, reg: float, de
     target = 1e-3 * model.options.tolerance
     best = first
     smallest, iterations = kkt_residual(form, first), first.iterations
-    for _ in range(MAX_PROXIMAL_STEPS):
+    for _ in range(MAX_REFINING_STEPS):
         seconds = seconds_left(deadline)
         if smallest <= target or best.x is None or seconds == 0:
             break

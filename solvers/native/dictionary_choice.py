@@ -32,11 +32,11 @@ from milopt.solvers.native.weak_learning_program import affine_weights, ball_rad
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 
-BLOCK_BYTES = 2**24
+SIMILARITY_BLOCK_BYTES = 2**24
 """Size in bytes of a block of columns of K, which always has at least one column."""
 MAX_KEPT_BYTES = 2**28
 """Maximum number of bytes of all blocks that are kept between calls."""
-MAX_COLUMNS = 30
+MAX_COLUMNS_PER_PRICING = 30
 """Maximum number of columns that one call returns.
 
 With 1, 10, 30 and 100 columns, a fit of MILES to 1000 bags with 10,000 instances (lam=0.1) took 2.6, 1.5, 1.5 and 2.0
@@ -127,9 +127,10 @@ class DictionaryChoicePricing(Pricing):
         self._kept: dict[int, Floats] = {}
 
     def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
-        """Return the columns of the best vertices, at most `MAX_COLUMNS`, with the best objective as the bound.
+        """Return columns of the best vertices and the best objective as the bound.
 
-        At the time limit, return the best vertices of the blocks so far, without a bound. `starts` is not used.
+        There are at most `MAX_COLUMNS_PER_PRICING` columns. At the time limit, return the best
+        vertices of the blocks so far, without a bound. `starts` is not used.
         """
         choice = self._choice
         p = prices[choice.prices]
@@ -142,7 +143,7 @@ class DictionaryChoicePricing(Pricing):
                 is_complete = False
                 break
         base = float(choice.price_cost @ p) + choice.constant_cost
-        best = _largest(np.abs(edges), MAX_COLUMNS)
+        best = _largest(np.abs(edges), MAX_COLUMNS_PER_PRICING)
         columns = self._make_columns(best, edges[best], base)
         bound = choice.sign * (base - choice.radius * abs(float(edges[best[0]])))
         return PricingResult(columns, bound if is_complete else None)
@@ -155,7 +156,7 @@ class DictionaryChoicePricing(Pricing):
     @property
     def _step(self) -> int:
         """Number of columns of a block."""
-        return max(1, BLOCK_BYTES // (8 * self._choice.evaluation.size))
+        return max(1, SIMILARITY_BLOCK_BYTES // (8 * self._choice.evaluation.size))
 
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the matrix K in blocks of consecutive columns, as pairs (slice of the columns, block)."""

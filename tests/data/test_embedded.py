@@ -78,7 +78,7 @@ def test_the_provenance_names_sources_licences_and_every_file() -> None:
         "aeon-1.6.0",
     ):
         assert needed in text
-    assert set(embedded.EMBEDDED_CONTENT) == {
+    assert set(embedded.EMBEDDED_DESCRIPTIONS) == {
         one.name for one in milopt.data.known_data_sets() if one.source == "embedded"
     }
 

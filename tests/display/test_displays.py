@@ -19,7 +19,7 @@ from milopt.display import (
     MaximisersDisplay,
     PatternsDisplay,
 )
-from milopt.display.canvas import COOL, WARM
+from milopt.display.canvas import COOL_COLOUR, WARM_COLOUR
 from milopt.display.margins import Margins
 from milopt.errors import BagsError, MiloptError, ParameterError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
@@ -70,8 +70,8 @@ def test_maximising_windows_lie_on_the_series_in_the_colour_of_their_contributio
         # Warm colours have more red than blue, cool colours more blue than red.
         assert np.sign(colour[0] - colour[2]) == np.sign(table.contributions[k]) or abs(table.contributions[k]) < 0.05
     assert len({bar.get_y() for bar in shown.bars_}) == len(shown.bars_)
-    assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM)
-    assert to_hex(shown.colorbar_.cmap(0.0)) == to_hex(COOL)
+    assert to_hex(shown.colorbar_.cmap(1.0)) == to_hex(WARM_COLOUR)
+    assert to_hex(shown.colorbar_.cmap(0.0)) == to_hex(COOL_COLOUR)
     assert NEGATIVE_COEFFICIENT_CAUTION in texts(shown.ax_)
     if form == "two channels":
         other = MaximisersDisplay.from_estimator(given.model, bag, feature=1, ax=axes())
@@ -96,7 +96,7 @@ def test_patterns_are_drawn_where_the_series_is_most_similar_in_the_colour_of_th
         assert own.lines[1] is line
         np.testing.assert_array_equal(line.get_ydata(), values)
         np.testing.assert_array_equal(line.get_xdata(), table.starts[k] + np.arange(values.size))
-        assert line.get_color() == (WARM if table.weights[k] > 0 else COOL)
+        assert line.get_color() == (WARM_COLOUR if table.weights[k] > 0 else COOL_COLOUR)
         there = table.series[table.starts[k] : table.starts[k] + values.size]
         off = np.sqrt(((there - table.patterns[k].reshape(-1, channels)) ** 2).mean())
         assert table.distances[k] == pytest.approx(off)

@@ -186,12 +186,12 @@ def test_saved_pictures_embed_truetype_fonts_and_leave_the_settings_of_others_al
 
 def test_axes_of_a_styled_figure_have_the_sizes_of_the_style() -> None:
     from milopt.picture import create_figure
-    from milopt.picture_style import SETTINGS
+    from milopt.picture_style import MATPLOTLIB_SETTINGS
 
     above, below = create_figure(4, 3, in_pyplot=False).subplots(2)
     for each in (above, below):
         assert not each.spines["top"].get_visible()
-        assert each.xaxis.get_ticklabels()[0].get_fontsize() == SETTINGS["xtick.labelsize"]
+        assert each.xaxis.get_ticklabels()[0].get_fontsize() == MATPLOTLIB_SETTINGS["xtick.labelsize"]
 
 
 def test_the_style_leaves_out_titles_and_notes_and_sets_the_width() -> None:

@@ -29,7 +29,7 @@ AGREEMENT_TOLERANCE = 1e-6
 SMALL_BOX, LARGE_BOX = 1e3, 1e4
 """Bounds of the variables in the test of unboundedness."""
 
-SETTINGS: dict[str, dict[str, Any]] = {
+SOLVER_SETTINGS: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "max_iter": 300},
     "ECOS": {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9, "max_iters": 300},
 }
@@ -94,7 +94,7 @@ def _solve_piece(
         return _evaluate_point(description, parameters, Point(fixed, {}))
     model = CvxpyTranslator(description, parameters, selection, fixed)
     reasons = []
-    for solver in SETTINGS:
+    for solver in SOLVER_SETTINGS:
         status = _solve(cp.Problem(cp.Minimize(model.problem.objective), model.problem.constraints()), solver)
         if status in ("optimal", "optimal_inaccurate"):
             answer = _evaluate_point(description, parameters, model.point(), model.problem)
@@ -176,7 +176,7 @@ def _solve(problem: Any, solver: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            problem.solve(solver=solver, **SETTINGS[solver])
+            problem.solve(solver=solver, **SOLVER_SETTINGS[solver])
         except (cp.error.SolverError, ValueError) as error:
             # cvxpy raises a ValueError if ECOS would get a matrix without entries.
             return f"error ({error})"

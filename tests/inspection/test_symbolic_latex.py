@@ -170,7 +170,7 @@ def test_the_programs_of_all_models_compile(tmp_path: Path) -> None:
 
 
 def test_large_problems_are_not_declared_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("milopt.inspection.symbolic_latex.MAX_INSTANCES", 41)
+    monkeypatch.setattr("milopt.inspection.symbolic_latex.MAX_REDECLARED_INSTANCES", 41)
     assert "+ 3 " in latex(MISVM(C=3.0))[0]
-    monkeypatch.setattr("milopt.inspection.symbolic_latex.MAX_INSTANCES", 42)
+    monkeypatch.setattr("milopt.inspection.symbolic_latex.MAX_REDECLARED_INSTANCES", 42)
     assert "+ C " in latex(MISVM(C=3.0))[0]

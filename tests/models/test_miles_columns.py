@@ -42,7 +42,7 @@ def primal_objective(model, bags, y, lam, cost):
     columns_per_pricing=st.sampled_from([1, 3, 30]),
 )
 def test_generated_columns_reach_the_optimum_of_the_whole_program(seed, m, lam, mu, kernel, columns_per_pricing):
-    with mock.patch.object(dictionary_choice, "MAX_COLUMNS", columns_per_pricing):
+    with mock.patch.object(dictionary_choice, "MAX_COLUMNS_PER_PRICING", columns_per_pricing):
         compare_with_the_whole_program(seed, m, lam, mu, kernel)
 
 
@@ -92,7 +92,7 @@ def test_a_pricing_finds_the_best_vertices_and_their_bound(seed):
 
 
 def test_the_objectives_of_the_masters_decrease_to_the_bound_in_the_declared_sense(monkeypatch):
-    monkeypatch.setattr(dictionary_choice, "MAX_COLUMNS", 1)
+    monkeypatch.setattr(dictionary_choice, "MAX_COLUMNS_PER_PRICING", 1)
     bags, y = random_bags(7, 16)
     result = MILES(lam=0.1, kernel=K, scale="none", columns="generated").fit(bags, y).result_
     objectives = np.array([step.objective for step in result.history])
@@ -109,7 +109,7 @@ def test_blocks_that_are_not_kept_give_the_same_answer(monkeypatch):
     bags, y = random_bags(5, 12)
     model = MILES(lam=0.1, kernel=K, scale="none", columns="generated")
     expected = model.fit(bags, y).result_
-    monkeypatch.setattr(dictionary_choice, "BLOCK_BYTES", 8 * 3 * 12)  # three columns of twelve bags
+    monkeypatch.setattr(dictionary_choice, "SIMILARITY_BLOCK_BYTES", 8 * 3 * 12)  # three columns of twelve bags
     monkeypatch.setattr(dictionary_choice, "MAX_KEPT_BYTES", 8 * 3 * 12 * 2)
     shapes = []
     original = dictionary_choice.DictionaryChoicePricing._kernel_values
@@ -152,7 +152,7 @@ def test_a_pricing_that_is_interrupted_by_the_clock_proves_no_bound(monkeypatch)
     pricing = dictionary_choice.DictionaryChoicePricing(
         dictionary_choice.recognise_dictionary_choice(oracle, problem.bags)
     )
-    monkeypatch.setattr(dictionary_choice, "BLOCK_BYTES", 8 * 10)
+    monkeypatch.setattr(dictionary_choice, "SIMILARITY_BLOCK_BYTES", 8 * 10)
 
     class Over:
         def is_over(self):

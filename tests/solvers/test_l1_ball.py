@@ -15,7 +15,7 @@ from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solvers.native.l1_ball import l1_ball, native_matrix_game
 from milopt.solvers.native.l1_ball import similarities as l1_ball_similarities
 from milopt.solvers.native.l1_ball.descent import descend
-from milopt.solvers.native.l1_ball.game import CLOSED, FAILED
+from milopt.solvers.native.l1_ball.game import GAME_FAILED, GAP_CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import l1_ball_pricing
 from milopt.solvers.native.l1_ball.native_matrix_game import empty_matrix_game
 from milopt.solvers.native.l1_ball.similarities import compute_similarities
@@ -102,7 +102,7 @@ def test_the_convex_step_agrees_with_highs(problem, kernel):
     z = int(np.argmax((y * d) @ s.largest))
     descent = descend(game, s, y * d, z, 1, 3)
     # If all values of a game are tiny (1e-27 for distant points), the bounds need not meet relative to them.
-    assert descent.end == CLOSED or descent.upper - descent.lower <= 1e-12
+    assert descent.end == GAP_CLOSED or descent.upper - descent.lower <= 1e-12
     optimum = convex_step_by_highs(bags, y, d, Z, kernel, s.witness[:, z])
     scale = max(1.0, float(np.abs(s.K).max()))
     assert descent.upper == pytest.approx(optimum, abs=1e-7 * scale)
@@ -167,7 +167,7 @@ def test_a_reused_game_agrees_with_a_new_one():
         d = rng.dirichlet(np.ones(50)) * (rng.random(50) < 0.6)
         z = int(np.argmax((y * d) @ s.largest))
         warm, cold = descend(old, s, y * d, z, 1, 3), descend(empty_matrix_game(50, 30, 1.0), s, y * d, z, 1, 3)
-        assert warm.end == cold.end == CLOSED
+        assert warm.end == cold.end == GAP_CLOSED
         assert warm.upper == pytest.approx(cold.upper, abs=1e-10)
         assert warm.upper - warm.lower <= 1e-10
 
@@ -183,7 +183,7 @@ def test_a_full_game_drops_idle_selections(monkeypatch):
     monkeypatch.setattr(native_matrix_game, "MAX_SELECTIONS", 36)
     small_result = descend(empty_matrix_game(60, 40, 1.0), s, y * d, z, 10, 1000)
     assert large_game.tableau.size[0] > 37
-    assert small_result.end == CLOSED
+    assert small_result.end == GAP_CLOSED
     assert small_result.trace[1] == pytest.approx(expected.trace[1], abs=1e-10)
 
 
@@ -281,7 +281,7 @@ def test_other_programs_are_not_recognised(golden_bags):
 def test_highs_prices_if_the_bounds_do_not_meet_and_fallbacks_are_counted(golden_bags, monkeypatch):
     bags, y = golden_bags
     pricing, _, p = native_pricing(bags, y, bags.instances)
-    monkeypatch.setattr(l1_ball, "descend", lambda *given: descend(*given)._replace(end=FAILED))
+    monkeypatch.setattr(l1_ball, "descend", lambda *given: descend(*given)._replace(end=GAME_FAILED))
     result = pricing.price({p: UNIFORM}, 1, Clock(None))
     assert result.columns[0].value == pytest.approx(0.350987, abs=1e-5)
     assert pricing.fallbacks == 1

@@ -13,7 +13,7 @@ from milopt.errors import ParameterError
 from milopt.models.shapelet_boost import ShapeletBoost
 from milopt.solvers.highs import l1_ball_game as l1_ball_highs_game
 from milopt.solvers.highs.l1_ball import HighsDescentSolver, l1_ball_pricing_by_highs
-from milopt.solvers.native.l1_ball.game import CLOSED
+from milopt.solvers.native.l1_ball.game import GAP_CLOSED
 from milopt.solvers.native.l1_ball.l1_ball import NativeDescentSolver
 from milopt.solvers.native.l1_ball.similarities import compute_similarities
 from milopt.solving.clock import Clock
@@ -47,7 +47,7 @@ def test_steps_are_optimal_and_never_increase_the_objective(seed, linear):
         weights = y * rng.dirichlet(np.ones(len(bags)))
         z = int(np.argmax(weights @ s.largest))
         descent = descents.descend(weights, z)
-        assert descent.end == CLOSED
+        assert descent.end == GAP_CLOSED
         first = convex_step(bags, weights, Z, kernel, s.witness[:, z])
         scale = np.abs(s.largest).max()
         assert descent.trace[1] == pytest.approx(first, abs=1e-6 * scale)
@@ -65,7 +65,7 @@ def test_pricing_is_independent_of_the_scale_of_similarities(unit):
     for factor in (1.0, np.sqrt(unit)):
         s = compute_similarities(Linear(), factor * bags.instances[:6], Bags(factor * bags.instances, bags.offsets))
         descents.append(HighsDescentSolver(s, Options()).descend(weights, int(np.argmax(weights @ s.largest))))
-    assert [descent.end for descent in descents] == [CLOSED, CLOSED]
+    assert [descent.end for descent in descents] == [GAP_CLOSED, GAP_CLOSED]
     assert descents[1].phi == pytest.approx(unit * descents[0].phi, rel=1e-6)
 
 

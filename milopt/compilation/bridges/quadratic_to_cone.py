@@ -24,7 +24,7 @@ from milopt.compilation.standard_form import ColumnBlock, RowBlock, StandardForm
 from milopt.cones import SECOND_ORDER
 from milopt.errors import ConvexityError
 
-ZERO_TOLERANCE = 1e-13
+EIGENVALUE_ZERO_TOLERANCE = 1e-13
 """Largest eigenvalue that counts as zero, relative to the largest absolute eigenvalue."""
 NEGATIVE_TOLERANCE = 1e-9
 """An eigenvalue below minus this share of the largest absolute eigenvalue counts as negative."""
@@ -110,7 +110,7 @@ def _dense_root(W: Matrix) -> Matrix | None:
     """Return B with W = B'B for a symmetric W; None if W has a negative eigenvalue (see `NEGATIVE_TOLERANCE`).
 
     B is the transposed Cholesky factor. If W is not positive definite, B is computed from the eigenvectors whose
-    eigenvalues exceed `ZERO_TOLERANCE` times the largest.
+    eigenvalues exceed `EIGENVALUE_ZERO_TOLERANCE` times the largest.
     """
     try:
         return np.asarray(np.linalg.cholesky(W).T, dtype=np.float64)
@@ -119,6 +119,6 @@ def _dense_root(W: Matrix) -> Matrix | None:
     largest = float(np.abs(values).max(initial=0.0))
     if (values < -NEGATIVE_TOLERANCE * largest).any():
         return None
-    kept = values > ZERO_TOLERANCE * largest
+    kept = values > EIGENVALUE_ZERO_TOLERANCE * largest
     root: Matrix = (vectors[:, kept] * np.sqrt(values[kept])).T
     return root

@@ -25,7 +25,7 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.quadratic import Quadratic, QuadraticPiece
 from milopt.compilation.standard_form import StandardForm
 
-SCALING_PASSES = 4
+HESSIAN_SCALING_PASSES = 4
 """Number of passes of the Ruiz iteration."""
 MAX_UNSCALED_RATIO = 2.0**10
 """Nothing is scaled if the units of columns differ by less than this factor, and s differs from 1 by less."""
@@ -93,7 +93,7 @@ def _column_units(form: StandardForm) -> Vector:
     row, column = entries.coords
     root = np.sqrt(np.abs(form.P.diagonal))
     e, d = np.ones(form.m), np.ones(form.n)
-    for _ in range(SCALING_PASSES):
+    for _ in range(HESSIAN_SCALING_PASSES):
         curved = root * d
         curved /= curved.max(initial=0.0) or 1.0
         size = entries.data * e[row] * d[column]

@@ -16,7 +16,7 @@ from milopt.declaration.programs.expression import Expression, Leaf, Operand, Sh
 
 MIN_POSITIVE = float(np.finfo(np.float64).tiny)
 """Smallest normal number: lower limit of y, because y = 0 is outside the domain, and of x / y in slopes."""
-MAX_RATIO = 1e150
+MAX_SLOPE_RATIO = 1e150
 """Upper limit of x / y in slopes; its square does not overflow."""
 BISECTION_STEPS = 80
 """Number of bisection steps of the projection in `conjugate`."""
@@ -63,7 +63,7 @@ class RelativeEntropy(Atom):
         """Return 1 + log(x / y) for x and -x / y for y, with x / y clipped to [2e-308, 1e150]."""
         x, y = _split_pairs(self.nearest(e, runs))
         with np.errstate(over="ignore"):
-            ratio = np.clip(x / y, MIN_POSITIVE, MAX_RATIO)
+            ratio = np.clip(x / y, MIN_POSITIVE, MAX_SLOPE_RATIO)
         return _join_pairs(1.0 + np.log(ratio), -ratio)
 
     def conjugate(self, g: Vector, runs: Segments) -> tuple[Vector, Vector]:
@@ -71,7 +71,7 @@ class RelativeEntropy(Atom):
 
         Entries of g are clipped to [-1e150, 1e150] first.
         """
-        a, b = _split_pairs(np.clip(g, -MAX_RATIO, MAX_RATIO))
+        a, b = _split_pairs(np.clip(g, -MAX_SLOPE_RATIO, MAX_SLOPE_RATIO))
         with np.errstate(over="ignore"):
             is_allowed = b <= -np.exp(a - 1.0)
         near = _nearest_slope_of_x(a, b)

@@ -12,7 +12,7 @@ from milopt.declaration.atoms.segments import Segments
 if TYPE_CHECKING:
     from milopt.declaration.atoms.atom import Atom
 
-MAX_OPEN_ENTRIES = 10
+MAX_NON_MONOTONE_ENTRIES = 10
 """Largest number of entries per run in which the atom may be neither increasing nor decreasing.
 
 For n such entries, all 2^n vertices are evaluated.
@@ -22,8 +22,9 @@ For n such entries, all 2^n vertices are evaluated.
 def max_over_vertices(atom: Atom, low: Vector, high: Vector, runs: Segments) -> Vector:
     """Return the largest value of each run for low <= e <= high; inf for all runs if one run has too many open entries.
 
-    An entry is open if the atom is not known to be increasing or decreasing in it; a run may have MAX_OPEN_ENTRIES of
-    them. In all other entries, the largest value is attained at a known bound. A value of NaN counts as inf.
+    An entry is open if the atom is not known to be increasing or decreasing in it; a run may have
+    MAX_NON_MONOTONE_ENTRIES of them. In all other entries, the largest value is attained at a known bound. A value of
+    NaN counts as inf.
     """
     direction = atom.monotone(low, high, runs)
     is_open = direction == 0
@@ -35,7 +36,7 @@ def max_over_vertices(atom: Atom, low: Vector, high: Vector, runs: Segments) -> 
         else before
     )
     count = int(rank[is_open].max(initial=-1)) + 1
-    if count > MAX_OPEN_ENTRIES:
+    if count > MAX_NON_MONOTONE_ENTRIES:
         return np.full(runs.count, np.inf)
     largest = np.full(runs.count, -np.inf)
     base = np.where(direction > 0, high, low)

@@ -13,14 +13,14 @@ import numpy as np
 
 from milopt.errors import BagsError
 
-_TABLES = {("pyarrow", "Table"), ("datasets", "Dataset"), ("datasets", "DatasetDict")}
+_TABLE_CLASSES = {("pyarrow", "Table"), ("datasets", "Dataset"), ("datasets", "DatasetDict")}
 """Library and class of objects that have a column of bags, but are not bags themselves."""
 
 
 def unpack_nested(x: Any) -> Any:
     """Return bags in the structure of another library as a list with one item per bag; other objects are unchanged."""
     library = _library_of(x)
-    if (library, type(x).__name__) in _TABLES:
+    if (library, type(x).__name__) in _TABLE_CLASSES:
         raise BagsError(
             f"A {type(x).__name__} of {library} is not bags: give its column with one list of instances per bag, such "
             'as table["instances"].'

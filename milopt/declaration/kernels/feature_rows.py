@@ -23,7 +23,7 @@ from milopt.errors import BagsError
 
 MAX_STORED_BYTES = 1024 * 2**20
 """Maximum size of features that are stored, in bytes; features of more points are computed again for every product."""
-BLOCK_BYTES = 32 * 2**20
+FEATURE_BLOCK_BYTES = 32 * 2**20
 """Size of the features of one block of points, in bytes, if the features are not stored."""
 
 MAX_DENSE_BLOCKS = 8

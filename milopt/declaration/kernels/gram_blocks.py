@@ -15,11 +15,11 @@ from milopt.declaration.kernels.gram_cache import cached_gram
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.errors import BagsError
 
-BLOCK_BYTES = 64 * 2**20
+GRAM_BLOCK_BYTES = 64 * 2**20
 """Default size of a block of the Gram matrix, in bytes."""
 
 
-def gram_blocks(kernel: Kernel, A: Any, B: Any, memory: int = BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:
+def gram_blocks(kernel: Kernel, A: Any, B: Any, memory: int = GRAM_BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:
     """Yield K(A, B) in blocks of consecutive rows, as pairs (slice of the rows, block).
 
     A block has at most `memory` bytes, but always at least one row. The caller must not write to a block.
@@ -42,7 +42,7 @@ def gram_blocks(kernel: Kernel, A: Any, B: Any, memory: int = BLOCK_BYTES) -> It
         yield rows, block
 
 
-def kernel_times(kernel: Kernel, A: Any, B: Any, coefficients: npt.ArrayLike, memory: int = BLOCK_BYTES) -> Floats:
+def kernel_times(kernel: Kernel, A: Any, B: Any, coefficients: npt.ArrayLike, memory: int = GRAM_BLOCK_BYTES) -> Floats:
     """Return K(A, B) @ coefficients, with at most `memory` bytes (or one row) of K in memory at a time.
 
     The coefficients have shape (len(B),) or (len(B), k).

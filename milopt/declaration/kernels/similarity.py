@@ -6,7 +6,7 @@ import numpy as np
 
 from milopt.arrays import Floats, Points
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.kernels.gram_blocks import BLOCK_BYTES, gram_blocks
+from milopt.declaration.kernels.gram_blocks import GRAM_BLOCK_BYTES, gram_blocks
 from milopt.declaration.kernels.kernel import Kernel
 
 
@@ -18,7 +18,7 @@ def similarity(kernel: Kernel, bags: Bags, Z: Points) -> Floats:
     return M
 
 
-def similarity_without_cache(kernel: Kernel, bags: Bags, Z: Points, memory: int = BLOCK_BYTES) -> Floats:
+def similarity_without_cache(kernel: Kernel, bags: Bags, Z: Points, memory: int = GRAM_BLOCK_BYTES) -> Floats:
     """Return the same as `similarity`, with at most `memory` bytes of kernel values (or one row) at a time.
 
     Kernel values are not cached, so that the memory is bounded also within `result_cache`.

@@ -30,7 +30,7 @@ from milopt.solvers.native.box_qp.newton import BoxPoint, BoxQPProgress, StrictB
 from milopt.solvers.native.box_qp.pivoting import run_pivoting
 from milopt.solvers.native.box_qp.split import QuadraticSplit
 
-RESIDUAL_TOLERANCE = 1e-12
+PROJECTED_GRADIENT_TOLERANCE = 1e-12
 """Largest entry of the projected gradient, relative to the terms of the gradient, at which the methods stop."""
 ACCEPTED_RESIDUAL = 1e-8
 """Relative projected gradient at which a point that cannot be improved further still counts as optimal."""
@@ -44,7 +44,7 @@ EPOCHS_WARM_START = 10
 """Epochs of coordinate descent from a starting point, before pivoting; they cost far less than they save."""
 MIN_COORDINATE_DESCENT_COLUMNS = 100
 """Smallest number of columns for which coordinate descent saves time."""
-MAX_PROXIMAL_STEPS = 60
+MAX_PROXIMAL_POINT_STEPS = 60
 """Maximum number of steps of the proximal point method."""
 PIVOTING_PROXIMAL_WEIGHTS = (1e-4, 1e-6, 1e-8, *(1e-9,) * 4)
 """Proximal weights sigma for principal pivoting, relative to the largest curvature, in order of use.
@@ -127,7 +127,9 @@ def solve_box_qp(
         if start is not None:
             if (
                 q.size >= MIN_COORDINATE_DESCENT_COLUMNS
-                and not problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE).is_optimal
+                and not problem.evaluate_clipped(
+                    x, parts.times_without_diagonal(x), PROJECTED_GRADIENT_TOLERANCE
+                ).is_optimal
             ):
                 x = _run_coordinate_descent(problem, x, EPOCHS_WARM_START)
             minimum = _pivot_with_proximal_terms(problem, x, progress)
@@ -143,7 +145,7 @@ def solve_box_qp(
                 and epochs == EPOCHS_PROXIMAL
                 and q.size >= MIN_COORDINATE_DESCENT_COLUMNS
             ):
-                minimum = run_pivoting(problem, x, RESIDUAL_TOLERANCE, progress)
+                minimum = run_pivoting(problem, x, PROJECTED_GRADIENT_TOLERANCE, progress)
                 if minimum is not None:
                     return _to_answer(parts, minimum, progress)
             answer = _minimise(parts, q, lower, upper, x, progress)
@@ -169,7 +171,7 @@ def _pivot_with_proximal_terms(problem: StrictBoxQP, x: Vector, progress: BoxQPP
 
     Returns the minimum, or None if pivoting fails.
     """
-    point = run_pivoting(problem, x, RESIDUAL_TOLERANCE, progress)
+    point = run_pivoting(problem, x, PROJECTED_GRADIENT_TOLERANCE, progress)
     if point is not None or progress.factor.lower is not None:
         return point
     parts = problem.parts
@@ -177,12 +179,15 @@ def _pivot_with_proximal_terms(problem: StrictBoxQP, x: Vector, progress: BoxQPP
     for share in PIVOTING_PROXIMAL_WEIGHTS:
         sigma = share * largest
         proximal_point = run_pivoting(
-            replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x), x, RESIDUAL_TOLERANCE, progress
+            replace(problem, diagonal=parts.diagonal + sigma, q=problem.q - sigma * x),
+            x,
+            PROJECTED_GRADIENT_TOLERANCE,
+            progress,
         )
         if proximal_point is None:
             return None
         x = proximal_point.x
-        point = problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE)
+        point = problem.evaluate_clipped(x, parts.times_without_diagonal(x), PROJECTED_GRADIENT_TOLERANCE)
         if point.is_optimal:
             return point
     return None
@@ -204,11 +209,11 @@ def _minimise(
 ) -> BoxAnswer:
     """Run Newton's method from x, with proximal terms if `_has_sufficient_diagonal` returns False."""
     problem = StrictBoxQP(parts, parts.diagonal, q, lower, upper)
-    first = problem.evaluate_clipped(x, parts.times_without_diagonal(x), RESIDUAL_TOLERANCE)
+    first = problem.evaluate_clipped(x, parts.times_without_diagonal(x), PROJECTED_GRADIENT_TOLERANCE)
     if first.is_optimal:
         return _to_answer(parts, first, progress)
     if _has_sufficient_diagonal(parts, lower, upper):
-        return _to_answer(parts, run_newton(problem, x, RESIDUAL_TOLERANCE, progress), progress)
+        return _to_answer(parts, run_newton(problem, x, PROJECTED_GRADIENT_TOLERANCE, progress), progress)
     return _run_proximal_point_method(parts, q, lower, upper, first, progress)
 
 
@@ -239,18 +244,18 @@ def _run_proximal_point_method(
     # The last weight is about the error that rounding causes in the smallest eigenvalue of a singular block.
     weights = (*PROXIMAL_WEIGHTS, 20 * x.size * float(np.finfo(np.float64).eps))
     stalled_steps, sigma, diagonal = 0, 0.0, parts.diagonal
-    for count in range(MAX_PROXIMAL_STEPS):
+    for count in range(MAX_PROXIMAL_POINT_STEPS):
         if count < len(weights):
             sigma = weights[count] * largest
             diagonal = parts.diagonal + sigma
         problem = StrictBoxQP(parts, diagonal, q - sigma * x, lower, upper)
-        inner = run_newton(problem, x, RESIDUAL_TOLERANCE, progress)
+        inner = run_newton(problem, x, PROJECTED_GRADIENT_TOLERANCE, progress)
         change = inner.x - x
         gradient = inner.gradient - sigma * change
         residual = projected_gradient(inner.x, gradient, lower, upper)
         # The scale is that of P x and q, without the proximal terms, which are large.
         scale = float(max(np.abs(q).max(), np.abs(gradient - q).max()))
-        point = BoxPoint(inner.x, gradient, residual, scale, residual <= RESIDUAL_TOLERANCE * scale)
+        point = BoxPoint(inner.x, gradient, residual, scale, residual <= PROJECTED_GRADIENT_TOLERANCE * scale)
         x = inner.x
         if is_unbounded_direction(parts, q, lower, upper, change, largest):
             reason = "P d = 0 and q'd < 0 along a direction d that never leaves the box"

@@ -35,7 +35,7 @@ VariableNames = npt.NDArray[np.int64]
 
 ENTRIES_PER_CHUNK = 20_000_000
 """Number of entries of T that pivots update between checks of the clock and of Ctrl-C, about 10 ms of work."""
-SCALING_PASSES = 4
+TABLEAU_SCALING_PASSES = 4
 """Number of passes of the scaling of rows and columns."""
 
 
@@ -234,7 +234,7 @@ def _row_and_column_scales(A: Matrix) -> tuple[Vector, Vector]:
     """Return scales of the rows and of the columns of A: powers of two that bring the largest entries near 1."""
     rows, columns = np.ones(A.shape[0]), np.ones(A.shape[1])
     size = np.abs(A)
-    for _ in range(SCALING_PASSES):
+    for _ in range(TABLEAU_SCALING_PASSES):
         rows /= np.sqrt(_max_abs(size * columns * rows[:, None], axis=1))
         columns /= np.sqrt(_max_abs(size * columns * rows[:, None], axis=0))
     return _nearest_powers_of_two(rows), _nearest_powers_of_two(columns)

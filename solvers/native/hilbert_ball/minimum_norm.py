@@ -28,9 +28,9 @@ from milopt.solvers.native.hilbert_ball.minimum_norm_search import (
     search_minimum_norm_point,
 )
 
-GAP_TOLERANCE = 1e-9
+NORM_GAP_TOLERANCE = 1e-9
 """Difference of the bounds on the minimum norm, relative to the upper bound, at which the search stops."""
-ZERO_TOLERANCE = 1e-12
+POINT_ZERO_TOLERANCE = 1e-12
 """A point counts as 0 if its norm is at most this fraction of the largest instance norm times the sum of weights."""
 
 
@@ -115,7 +115,7 @@ class MinimumNormSolver:
         scale = float(space.lengths.max(initial=0.0)) * (
             float(np.abs(witness_weights).sum()) + float(bag_weights.sum())
         )
-        zero = max((ZERO_TOLERANCE * scale) ** 2, 1e-300)
+        zero = max((POINT_ZERO_TOLERANCE * scale) ** 2, 1e-300)
         n_entered = 0
         while True:
             if space.table.shape[1] > self._face.w.size:
@@ -133,7 +133,7 @@ class MinimumNormSolver:
                 c,
                 space.is_exact,
                 self._requested,
-                GAP_TOLERANCE,
+                NORM_GAP_TOLERANCE,
                 zero,
             )
             n_entered += result.n_entered

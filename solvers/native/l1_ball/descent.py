@@ -17,7 +17,7 @@ import numpy as np
 
 from milopt.arrays import Vector
 from milopt.jit import njit
-from milopt.solvers.native.l1_ball.game import CLOSED, solve_matrix_game
+from milopt.solvers.native.l1_ball.game import GAP_CLOSED, solve_matrix_game
 from milopt.solvers.native.l1_ball.native_matrix_game import (
     NativeMatrixGame,
     drop_idle_strategies,
@@ -40,7 +40,7 @@ class Descent(NamedTuple):
     """Result of a descent (symbols as in the module docstring)."""
 
     end: int
-    """CLOSED if the bounds of all games met, else the result (OPEN or FAILED, see `game`) of the last game."""
+    """GAP_CLOSED if the bounds of all games met, else the result of the last game: GAP_OPEN or GAME_FAILED."""
     a: Vector
     """Best coefficients of all steps and of the start, of 1-norm 1 or 0."""
     bag_maxima: Vector
@@ -80,7 +80,7 @@ def descend(
     drop_idle_strategies(g, max_idle_games)
     set_weights(g, s, d)
     rebuild_tableau(g)
-    end, upper, lower, count = CLOSED, 0.0, -np.inf, 0
+    end, upper, lower, count = GAP_CLOSED, 0.0, -np.inf, 0
     old_witnesses = witnesses.copy()
     while count < max_steps:
         c[:] = 0.0
@@ -89,7 +89,7 @@ def descend(
         set_linear_term(g, s, d, c)
         end, upper, lower = solve_matrix_game(g, s, d, negative, a)
         update_idle_counts(g)
-        if end != CLOSED:
+        if end != GAP_CLOSED:
             break
         old_witnesses[:] = witnesses
         update_bag_maxima(s, a, positive, witnesses, bag_maxima)

@@ -38,11 +38,11 @@ from milopt.solvers.native.l1_ball.native_matrix_game import (
 )
 from milopt.solvers.native.l1_ball.similarities import Index, Similarities, update_bag_maxima
 
-CLOSED, OPEN, FAILED = range(3)
+GAP_CLOSED, GAP_OPEN, GAME_FAILED = range(3)
 """Results of a game.
 
-CLOSED: the bounds have met. OPEN: the bounds have not met, but no better response was found or MAX_GENERATION_ROUNDS
-rounds were made. FAILED: space or accuracy was insufficient.
+GAP_CLOSED: the bounds have met. GAP_OPEN: the bounds have not met, but no better response was found or
+MAX_GENERATION_ROUNDS rounds were made. GAME_FAILED: space or accuracy was insufficient.
 """
 GAP_TOLERANCE, ACCEPTED_GAP = 1e-9, 1e-8
 """Difference of the bounds, relative to the largest |w_z|: target, and largest one accepted without progress."""
@@ -63,8 +63,8 @@ def solve_matrix_game(
     """Solve the game over `bags`, which have d > 0, and write the best point, of 1-norm 1 or 0, to `a`.
 
     Returns (result, F(a), lower bound on min F), where F(a) = sum_{i in bags} d_i max_{x in B_i} k_x'a - c'a. The
-    result is CLOSED if the bounds have met, OPEN if they have not but no better response was found or
-    MAX_GENERATION_ROUNDS rounds were made, and FAILED if the small game had no space or its simplex method did not
+    result is GAP_CLOSED if the bounds have met, GAP_OPEN if they have not but no better response was found or
+    MAX_GENERATION_ROUNDS rounds were made, and GAME_FAILED if the small game had no space or its simplex method did not
     reach an optimum. The game `g` is extended in place.
     """
     t, k = g.tableau, g.c.size
@@ -80,13 +80,13 @@ def solve_matrix_game(
         while True:
             end, _ = make_simplex_steps(t, MAX_PIVOTS)
             if end != OPTIMAL:
-                return FAILED, upper, lower
+                return GAME_FAILED, upper, lower
             price, best = _best_response(g, w)
             lower = max(lower, -abs(w[best if best >= 0 else ~best]))
             if -lower - price <= 0.1 * tolerance or _is_in_game(g, best):
                 break
             if not _add_atoms(g, w, price, best):
-                return FAILED, upper, lower
+                return GAME_FAILED, upper, lower
             prepare_solve_after_append(t)
         _extract_point(g, point, group_values)
         update_bag_maxima(s, point, bags, g.last_witnesses, bag_maxima)
@@ -100,7 +100,7 @@ def solve_matrix_game(
             upper = value
             a[:] = point
         if upper - lower <= tolerance:
-            return CLOSED, upper, lower
+            return GAP_CLOSED, upper, lower
         is_rebuilt = t.size[ROWS] + group_values.size > g.idle_selections.size
         if is_rebuilt:
             update_idle_counts(g)
@@ -111,14 +111,14 @@ def solve_matrix_game(
             if group_values[group] < -0.01 * tolerance:
                 added = True
                 if not add_selection(g, s, d, group):
-                    return FAILED, upper, lower
+                    return GAME_FAILED, upper, lower
         if not added:
             break
         if is_rebuilt:
             reset_solve_counters(t)
         else:
             prepare_solve_after_append(t)
-    return (CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else OPEN), upper, lower
+    return (GAP_CLOSED if upper - lower <= ACCEPTED_GAP / GAP_TOLERANCE * tolerance else GAP_OPEN), upper, lower
 
 
 @njit_inner

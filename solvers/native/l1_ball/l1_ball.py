@@ -22,7 +22,7 @@ from milopt.declaration.programs.leaves import Parameter
 from milopt.declaration.programs.semi_infinite import Oracle
 from milopt.outcome.certificate import Certificate
 from milopt.solvers.native.l1_ball.descent import Descent, descend
-from milopt.solvers.native.l1_ball.game import CLOSED
+from milopt.solvers.native.l1_ball.game import GAP_CLOSED
 from milopt.solvers.native.l1_ball.native_matrix_game import NativeMatrixGame, empty_matrix_game
 from milopt.solvers.native.l1_ball.similarities import Index, SharedSimilarities, Similarities, get_shared_similarities
 from milopt.solvers.native.weak_learning_program import WeakLearningProgram, recognise_weak_learning_program
@@ -141,7 +141,7 @@ class L1BallPricing(Pricing):
         """
         for _ in range(2):
             descent = self._descent_solver.descend(weights, z)
-            if descent.end == CLOSED and self._certificate(descent).holds(self._options.tolerance):
+            if descent.end == GAP_CLOSED and self._certificate(descent).holds(self._options.tolerance):
                 return descent
             self._descent_solver.restart()
         return None

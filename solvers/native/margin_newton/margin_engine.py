@@ -16,7 +16,7 @@ from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solv
 from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern, margin_columns
 from milopt.solving.form_engine import FormAnswer, FormEngine
 
-GAP_SHARE, ACCEPTED_SHARE = 1e-3, 0.1
+TARGET_GAP_FRACTION, ACCEPTED_GAP_FRACTION = 1e-3, 0.1
 """Duality gaps at which the method stops, as fractions of the tolerance of the certificate.
 
 The second applies if the method makes no progress, because of rounding errors.
@@ -57,7 +57,7 @@ class MarginEngine(FormEngine):
 
     def _solve_program(self, pattern: MarginPattern, time_limit: float | None) -> MarginAnswer:
         """Solve from the last answer, and once more without it if the method stalls far from the optimum."""
-        gaps = GAP_SHARE * self._tolerance, ACCEPTED_SHARE * self._tolerance
+        gaps = TARGET_GAP_FRACTION * self._tolerance, ACCEPTED_GAP_FRACTION * self._tolerance
         began, start = time.monotonic(), self._start_from_last_answer(pattern)
         answer = solve_margin_program(pattern.program, *gaps, start, time_limit)
         if start is None or answer.is_late or answer.gap <= self._tolerance:

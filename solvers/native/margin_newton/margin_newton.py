@@ -30,21 +30,29 @@ MAX_EAGER_ROWS = 600
 """Number of rows up to which all rows are held from the start."""
 MAX_ADDED_ROWS_PER_GROUP = 3
 """Number of rows per group that are added after a pass."""
-FIRST_INNER_TOLERANCE, INNER_SHARE = 1e-2, 0.03
-"""Relative gap on the held rows before the first pass, and as a fraction of the gap on all rows after later passes."""
-FAST_GROWTH, GROWTH, SLOW_GROWTH = 10.0, 3.0, 1.5
-"""Factors of sigma after proximal steps of at most `FAST_STEPS`, of at most `SLOW_STEPS` and of more Newton steps.
-
-After `STOP_STEPS` Newton steps or more, sigma does not grow.
-"""
-FAST_STEPS, SLOW_STEPS, STOP_STEPS = 2, 6, 15
-WARM_SHARE, MAX_WARM_RATIO = 1e-2, 20.0
-"""First sigma of a warm start as a share of the last sigma, and its largest ratio to that of a cold start."""
+FIRST_INNER_GAP = 1e-2
+"""Relative gap on the held rows at which the first pass ends."""
+INNER_GAP_FRACTION = 0.03
+"""Gap on the held rows at which a later pass ends, as a fraction of the gap on all rows before the pass."""
+FAST_GROWTH, MEDIUM_GROWTH, SLOW_GROWTH = 10.0, 3.0, 1.5
+"""Factors of sigma after a proximal step with few, with more and with many Newton steps."""
+MAX_FAST_STEPS = 2
+"""Largest number of Newton steps after which sigma grows by `FAST_GROWTH`."""
+MAX_MEDIUM_STEPS = 6
+"""Largest number of Newton steps after which sigma grows by `MEDIUM_GROWTH`."""
+MIN_STOP_STEPS = 15
+"""Smallest number of Newton steps after which sigma does not grow; after fewer it grows by `SLOW_GROWTH`."""
+WARM_SIGMA_FRACTION = 1e-2
+"""First sigma of a warm start, as a fraction of the last sigma of the answer that it starts from."""
+MAX_WARM_SIGMA_RATIO = 20.0
+"""Largest ratio of the first sigma of a warm start to the first sigma of a cold start."""
 MAX_SIGMA_RATIO = 1e12
 """Largest sigma, relative to the first."""
-MAX_PASSES, MAX_PROXIMAL_STEPS = 60, 400
-"""Maximum numbers of passes and of proximal steps."""
-MAX_STALLED_STEPS = 20
+MAX_PASSES = 60
+"""Maximum number of passes."""
+MAX_PROXIMAL_STEPS = 400
+"""Maximum number of proximal steps of all passes."""
+MAX_STALLED_PROXIMAL_STEPS = 20
 """Number of successive proximal steps without a smaller gap on the held rows after which the method gives up."""
 MAX_START_FEATURES = 600
 """Number of features up to which the start is a ridge regression; above it, the difference of the class means."""
@@ -111,8 +119,8 @@ def solve_margin_program(
     at = _initial_iterate(program, held, start)
     first_sigma = _initial_sigma(program, held)
     if start is not None:
-        first_sigma = max(first_sigma, min(WARM_SHARE * start.sigma, MAX_WARM_RATIO * first_sigma))
-    sigma, inner = first_sigma, FIRST_INNER_TOLERANCE if held.count < program.group.size else tolerance
+        first_sigma = max(first_sigma, min(WARM_SIGMA_FRACTION * start.sigma, MAX_WARM_SIGMA_RATIO * first_sigma))
+    sigma, inner = first_sigma, FIRST_INNER_GAP if held.count < program.group.size else tolerance
     best: MarginAnswer | None = None
     newton_steps = proximal_steps = 0
     last_gap = math.inf
@@ -127,16 +135,16 @@ def solve_margin_program(
                 least, nearest = gap, at
             growth = (
                 FAST_GROWTH
-                if count <= FAST_STEPS
-                else GROWTH
-                if count <= SLOW_STEPS
+                if count <= MAX_FAST_STEPS
+                else MEDIUM_GROWTH
+                if count <= MAX_MEDIUM_STEPS
                 else SLOW_GROWTH
-                if count < STOP_STEPS
+                if count < MIN_STOP_STEPS
                 else 1.0
             )
             sigma = min(sigma * growth, MAX_SIGMA_RATIO * first_sigma)
             is_late = time.perf_counter() > deadline
-            patience = MAX_STALLED_STEPS if least > accepted else 1
+            patience = MAX_STALLED_PROXIMAL_STEPS if least > accepted else 1
             gives_up = stalled >= patience or proximal_steps >= MAX_PROXIMAL_STEPS
             if gap <= inner or is_late or gives_up:
                 break
@@ -149,7 +157,7 @@ def solve_margin_program(
         if best.gap <= accepted and answer.gap > 0.5 * last_gap:
             break
         last_gap = answer.gap
-        inner = max(min(INNER_SHARE * answer.gap, 0.5 * inner), 0.1 * tolerance)
+        inner = max(min(INNER_GAP_FRACTION * answer.gap, 0.5 * inner), 0.1 * tolerance)
         if violated.size:
             held, at = _hold_more_rows(held, at, violated)
             sigma = max(sigma / 10.0, first_sigma)

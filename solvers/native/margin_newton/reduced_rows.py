@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Matrix, Points, Vector
 from milopt.solvers.native.margin_newton.held_rows import HeldRows
 
-BLOCK_ENTRIES = 200_000
+MEAN_BLOCK_ENTRIES = 200_000
 """Approximate number of entries of the rows from which means are subtracted at once."""
 
 
@@ -52,7 +52,7 @@ class GroupMeans:
             return sp.csr_array(rows - spread @ (means @ rows[self.mixed]))
         factor = self.weight / self.sizes
         width = 1 if rows.ndim == 1 else rows.shape[1]
-        step = max(1, int(BLOCK_ENTRIES * self.begins.size / (width * self.mixed.size)))
+        step = max(1, int(MEAN_BLOCK_ENTRIES * self.begins.size / (width * self.mixed.size)))
         bounds = np.append(self.begins, self.mixed.size)
         # A block of groups that fits into the cache is changed faster than all groups at once, without large copies.
         for first in range(0, self.begins.size, step):
