@@ -71,7 +71,7 @@ def main() -> int:
     arguments = parser.parse_args()
     problems = [one for one in known_problems() if arguments.only in (None, one.kind, one.name)]
     if not problems:
-        sys.exit("There are no such problems in the folder `problems` of the one that MILOPT_DATA names.")
+        sys.exit("There are no such problems in the subfolder `problems` of the folder in the variable MILOPT_DATA.")
     solvers = arguments.solver or list(SOLVERS)
     counts: dict[str, Counter[str]] = {solver: Counter() for solver in solvers}
     table(("problem", "solver", "verdict", "seconds"), rows(problems, solvers, arguments.seconds, counts), 16, 26)

@@ -17,7 +17,7 @@ def report(
         "report.html"
     ),
     title: Annotated[
-        str, typer.Option(metavar="TEXT", help="Title of the page; by default, what the results are about.")
+        str, typer.Option(metavar="TEXT", help="Title of the page; by default, the models and data sets.")
     ] = "",
 ) -> None:
     """Write one self-contained HTML page of results: tables, certificates, plots, versions, commands."""

@@ -28,7 +28,7 @@ def schemes(as_json: Json = False, table_format: TableFormat = OutputFormat.text
         rows.append((str(entry["name"]), str(entry["about"] or entry["reason"])))
         if entry["parameters"]:
             rows.append(("", _format_parameters(entry["parameters"])))
-    print_table(("scheme", "about, and parameters with their defaults"), rows)
+    print_table(("scheme", "description, and parameters with defaults"), rows)
 
 
 def _describe_scheme(name: str) -> dict[str, object]:

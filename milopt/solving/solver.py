@@ -126,7 +126,7 @@ class Solver(ABC):
     preferred_form: ClassVar[str] = "dual"
 
     def requires_dual(self, form: EvaluationForm) -> bool:
-        """Return True if the solver takes a program with functions only in dual form; by default False.
+        """Return True if the solver supports programs with functions only in dual form; by default False.
 
         The dual form is then used, if the program has one, even if coordinates by features would be smaller.
 

@@ -7,8 +7,7 @@
    dual objective D is computed from the held rows, and one pass over the data gives R w, the exact bias and the primal
    objective P. P - D >= 0 bounds the error, whatever the solver did.
 4. Stop if the gap reaches the tolerance. Otherwise hold up to `MAX_ADDED_ROWS_PER_GROUP` more rows of each group, those
-with the
-   largest v_r above all held rows of the group, reduce the inner tolerance and continue with 2.
+   with the largest v_r above all held rows of the group, reduce the inner tolerance and continue with 2.
 """
 
 from __future__ import annotations
