@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 warnings.filterwarnings("ignore", message=".*is non-interactive.*")
 
 project = "milopt"
-author = "the authors of milopt"
+author = "the milopt developers"
 version = release = milopt.__version__
 html_title = f"milopt {version}"
 

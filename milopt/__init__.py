@@ -5,7 +5,7 @@ Names are imported from their modules when they are first used, so that `import 
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULE_OF = {
     "Bags": "milopt.declaration.bags.bags",

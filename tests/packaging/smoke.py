@@ -8,6 +8,7 @@ fitted and predicts, and every command of the command line runs. The exit status
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -26,7 +27,10 @@ import milopt
 from milopt.errors import MiloptWarning, UnsupportedError
 from milopt.solving import registry
 
-COMMANDS = ("compare", "fit", "predict", "evaluate", "rank", "inspect", "models", "solvers", "data")
+COMMANDS = (
+    *("compare", "fit", "predict", "evaluate", "rank", "inspect"),
+    *("models", "solvers", "schemes", "data", "warmup"),
+)
 MILOPT = [sys.executable, "-m", "milopt.cli"]
 
 NEED_LATER_CVXPY = ("cvxpy:PIQP", "cvxpy:SCIP")
@@ -146,25 +150,33 @@ def check_command_line() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for command in COMMANDS:
             assert "--json" in run(command, "--help", where=scratch), command
+        compiled = json.loads(run("warmup", "--json", where=scratch))["parts"]
+        assert len(compiled) >= 5, compiled
         forgotten = subprocess.run([*MILOPT, "fit"], cwd=scratch, capture_output=True, text=True, check=False)
         assert forgotten.returncode == 2, forgotten.stderr
         assert "Missing argument 'DATA'" in forgotten.stderr, forgotten.stderr
         bags, labels = toy_bags()
         rows = [[str(i), str(labels[i]), *map(str, row)] for i, bag in enumerate(bags) for row in bag]
-        Path(scratch, "toy.csv").write_text("\n".join(",".join(row) for row in [["bag", "label", "f0", "f1"], *rows]))
-        for command in ("models", "solvers", "data"):
+        for name, chosen in {"toy.csv": rows, "part.csv": rows[: 16 * 4]}.items():
+            lines = [",".join(row) for row in [["bag", "label", "f0", "f1"], *chosen]]
+            Path(scratch, name).write_text("\n".join(lines))
+        for command in ("models", "solvers", "schemes", "data"):
             run(command, "--json", where=scratch)
         for solver in ("highs", "cvxpy:HIGHS", "pyomo:highs"):
             # The library of a solver must not print into the JSON document.
             json.loads(run("fit", "toy.csv", "--model", "mi-svm", "--solver", solver, "--json", where=scratch))
-        run("fit", "toy.csv", "--model", "mi-svm", "--save", "saved", "--plot", "steps.png", where=scratch)
+        picture = ["--plot", "steps.png"] if importlib.util.find_spec("matplotlib") else []
+        run("fit", "toy.csv", "--model", "mi-svm", "--save", "saved", *picture, where=scratch)
         run("predict", "saved", "toy.csv", where=scratch)
         Path(scratch, "fit.json").write_text(run("fit", "toy.csv", "--model", "miles", "--json", where=scratch))
-        run("report", "fit.json", "--output", "report.html", where=scratch)
         run("inspect", "toy.csv", "--model", "miles", where=scratch)
         compared = run("compare", "toy.csv", "--models", "miles,set-kernel-svm", "--folds", "2", where=scratch)
         assert "solvers agree" in compared, compared
-        run("evaluate", "toy.csv", "--model", "mi-svm", "--protocol", "1x2", where=scratch)
+        models = ["--model", "miles,set-kernel-svm,ls-svm", "--protocol", "1x2", "--no-store", "--json"]
+        Path(scratch, "evaluate.json").write_text(run("evaluate", "toy.csv", "part.csv", *models, where=scratch))
+        Path(scratch, "rank.json").write_text(run("rank", "evaluate.json", "--json", where=scratch))
+        run("report", "fit.json", "evaluate.json", "rank.json", "--output", "report.html", where=scratch)
+        assert Path(scratch, "report.html").read_text(encoding="utf-8").count("<table") >= 3
 
 
 @contextlib.contextmanager

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 
 import milopt
-from tests.packaging.source_tree import ROOT, copy_checkout, modules
+from tests.packaging.source_tree import PROJECT, ROOT, copy_checkout, machine_paths_in, modules, read_archive
 
 VERSION = milopt.__version__
 
@@ -23,13 +24,17 @@ def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the source archive of a copy of the checkout, and the wheel built from it."""
     copy = tmp_path_factory.mktemp("checkout") / "milopt"
     copy_checkout(copy)
-    folder = tmp_path_factory.mktemp("dist")
+    folder = copy / "dist"
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
+TOP_LEVEL_FILES = (
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md"),
+    *("MANIFEST.in", "pyproject.toml", ".gitignore"),
+)
 DATA_FILES = ("milopt/data/embedded/*", "milopt/cli/schemas/*.json", "milopt/reporting/report.*")
 
 
@@ -55,8 +60,40 @@ def test_the_source_archive_has_real_files(build_folder: Path) -> None:
     with tarfile.open(build_folder / f"milopt-{VERSION}.tar.gz") as archive:
         members = archive.getmembers()
     assert all(member.isfile() or member.isdir() for member in members)
-    names = {member.name.partition("/")[2] for member in members}
-    assert {*modules().values(), "milopt/py.typed", "pyproject.toml", "README.md", "LICENSE"} <= names
+    assert {member.name.partition("/")[0] for member in members} == {f"milopt-{VERSION}"}
+    names = {member.name.partition("/")[2] for member in members if member.isfile()}
+    assert {*modules().values(), "milopt/py.typed", *TOP_LEVEL_FILES} <= names
+
+
+def test_the_source_archive_has_docs_examples_benchmarks_and_tests(build_folder: Path) -> None:
+    names = {name.partition("/")[2] for name in read_archive(build_folder / f"milopt-{VERSION}.tar.gz")}
+    for folder in ("docs", "examples", "benchmarks", "tests", "models", "solvers", ".ci", ".github"):
+        expected = {
+            path.relative_to(build_folder.parent).as_posix()
+            for path in (build_folder.parent / folder).rglob("*")
+            if path.is_file()
+        }
+        assert len(expected) >= 1, folder
+        assert expected <= names, folder
+
+
+def test_the_archives_have_no_path_of_this_machine(build_folder: Path, tmp_path: Path) -> None:
+    for archive in build_folder.iterdir():
+        assert machine_paths_in(archive, build_folder) == []
+    leaking = tmp_path / "leaking.whl"
+    with zipfile.ZipFile(leaking, "w") as wheel:
+        wheel.writestr("milopt/built.py", f"FROM = {str(ROOT)!r}")
+    assert machine_paths_in(leaking) == [f"milopt/built.py: {ROOT}"]
+
+
+def test_the_metadata_name_authors_licence_and_python_versions(wheel: Path) -> None:
+    stated = message_from_bytes(read_archive(wheel)[f"milopt-{VERSION}.dist-info/METADATA"])
+    assert stated["Version"] == VERSION
+    assert (stated["Author"], stated["Maintainer"]) == ("The milopt developers", "The milopt developers")
+    assert (stated["License-Expression"], stated["License-File"]) == ("BSD-3-Clause", "LICENSE")
+    assert stated.get_all("Classifier") == PROJECT["project"]["classifiers"]
+    # The project has no public address yet.
+    assert (stated["Home-page"], stated.get_all("Project-URL")) == (None, None)
 
 
 def test_the_installed_wheel_imports_its_models_and_solvers(wheel: Path, tmp_path: Path) -> None:
