@@ -112,6 +112,13 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         -------
         Self
             The fitted classifier.
+
+        Raises
+        ------
+        ParameterError
+            If `promotion` is not a number above 1.
+        BagsError
+            If there is not one label per bag, or not two classes.
         """
         if not check_positive("promotion", self.promotion) > 1:
             raise ParameterError(f"promotion must be a number above 1, not {self.promotion!r}.")
@@ -155,6 +162,11 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_bags,)
             One score per bag.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
         """
         if not hasattr(self, "weights_"):
             raise UnfittedError("This GMIL1 is not fitted yet; call fit first.")

@@ -59,7 +59,7 @@ class SAFE(BagClassifier):
     rho : float, default=10.0
         Weight of the loss of the bag scores. Must be positive.
     core : {"ksc", "kpca"}, default="ksc"
-        Instance weights v: inverse degrees (kernel spectral clustering) or ones (kernel PCA).
+        Instance weights v: inverse degrees ("ksc", kernel spectral clustering) or ones ("kpca", kernel PCA).
     kernel : Kernel, default=RBF("median")
         Kernel between instances.
     aggregation : {"sum", "mean", "max"}, default="sum"
@@ -133,7 +133,13 @@ class SAFE(BagClassifier):
         return self.aggregation != "max"
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """Build the SAFE program stated in the class docstring."""
+        """Build the SAFE program stated in the class docstring.
+
+        Raises
+        ------
+        ParameterError
+            If `rho` is 0.
+        """
         if self.rho == 0:
             raise ParameterError("rho must be a positive number, not 0: without labels, use SpectralBagClustering.")
         gamma, rho = check_non_negative("gamma", self.gamma), check_positive("rho", self.rho)
@@ -166,6 +172,11 @@ class SAFE(BagClassifier):
         ----------
         result : Result
             Result of the program.
+
+        Raises
+        ------
+        ConvexityError
+            If the solution is a saddle point and ``on_nonconvex="error"``.
         """
         inertia = result.inertia
         if self.on_nonconvex == "allow" or inertia is None or not inertia.is_saddle:

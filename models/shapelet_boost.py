@@ -158,7 +158,13 @@ class ShapeletBoost(EnsembleClassifier):
         return bool(self.two_sided)
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> SemiInfinite:
-        """Build the semi-infinite program stated in the class docstring: the master and its oracles."""
+        """Build the semi-infinite program stated in the class docstring: the master and its oracles.
+
+        Raises
+        ------
+        ParameterError
+            If `window` has no length.
+        """
         nu = check_fraction("nu", self.nu)
         if self.bias:
             nu = clip_nu(nu, y, weight)

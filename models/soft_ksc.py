@@ -105,7 +105,13 @@ class SoftKSC(BagClassifier):
         return True
 
     def declare(self, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """Cluster the instances, and build the program of the second stage over the mean memberships."""
+        """Cluster the instances, and build the program of the second stage over the mean memberships.
+
+        Raises
+        ------
+        ParameterError
+            If `clusters` exceeds the number of instances.
+        """
         C, clusters = check_positive("C", self.C), check_integer("clusters", self.clusters, 2)
         X = bags.instances
         if clusters > X.shape[0]:

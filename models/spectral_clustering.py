@@ -106,6 +106,11 @@ class SpectralBagClustering(Fields, BaseEstimator):
         -------
         Self
             The fitted clustering.
+
+        Raises
+        ------
+        ParameterError
+            If `clusters` exceeds the number of instances, or `kernel` is not a kernel.
         """
         checked = check_training_bags(self, bags)
         check_choice("aggregation", self.aggregation, ("sum", "mean"))

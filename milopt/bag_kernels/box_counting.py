@@ -97,6 +97,11 @@ class BoxCounting(GridKernel, LogKernel):
     grid : Grid or None, default=None
         Discretisation of the features. None fits the grid to the training bags (see `fitted_to`).
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is invalid, such as `epsilon` or `delta` outside (0, 1).
+
     Notes
     -----
     The fast rule stops too early if hardly any draw is informative. For two bags that consist of a tight cluster and

@@ -51,6 +51,11 @@ class RandomBoxes(GridKernel):
     grid : Grid or None, default=None
         Discretisation of the features. None fits the grid to the training bags (see `fitted_to`).
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is invalid, such as a `count` below 1.
+
     Examples
     --------
     >>> import numpy as np

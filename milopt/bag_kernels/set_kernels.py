@@ -44,6 +44,11 @@ class SetKernel(BagKernel):
     power : int, default=1
         Exponent of the instance kernel.
 
+    Raises
+    ------
+    ParameterError
+        If `kernel` is a kernel of bags, or `normalise` or `power` is invalid.
+
     Examples
     --------
     >>> import numpy as np

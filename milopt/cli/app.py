@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import milopt
 from milopt.cli.compare import compare
@@ -24,7 +24,23 @@ from milopt.cli.solvers import solvers
 from milopt.cli.warmup import warmup
 
 
-class RecordingGroup(TyperGroup):
+class FlagsWithoutType:
+    """Mixin of a command whose help shows flags such as `--json` without a type, as they do not have a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the command, flags with an empty name of their value."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class Command(FlagsWithoutType, TyperCommand):
+    """Command of the application."""
+
+
+class RecordingGroup(FlagsWithoutType, TyperGroup):
     """Group of commands that records its arguments, so that a result can state the command that made it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -52,7 +68,7 @@ app = Application(
 )
 
 for command in (compare, fit, predict, evaluate, rank, report, inspect, models, schemes, solvers, data, warmup):
-    app.command(command.__name__)(exit_on_failure(command))
+    app.command(command.__name__, cls=Command)(exit_on_failure(command))
 
 
 def _print_version(requested: bool) -> None:

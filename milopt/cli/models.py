@@ -49,16 +49,23 @@ def models(
 def _print_parameter_table(models: Sequence[dict[str, Any]], table_format: OutputFormat) -> None:
     """Print one row per hyper-parameter of the models, with a note about each model."""
     cells = [
-        (model["name"], name, _remove_quotes(entry["default"]), ", ".join(entry["grid"]), entry["description"])
+        (
+            model["name"],
+            name,
+            entry["type"],
+            _remove_quotes(entry["default"]),
+            ", ".join(entry["grid"]),
+            entry["description"],
+        )
         for model in models
         for name, entry in model["parameters"].items()
     ]
     notes = [f"{m['name']} ({m['kind']}): {m['about']} Solvers: {', '.join(m['solvers'])}." for m in models]
-    print_listing(("model", "hyper-parameter", "default", "grid", "description"), cells, notes, table_format)
+    print_listing(("model", "hyper-parameter", "type", "default", "grid", "description"), cells, notes, table_format)
 
 
 def _print_model(model: dict[str, Any], with_shared_parameters: bool) -> None:
-    """Print the summary of a model, its hyper-parameters with default, grid and description, and its solvers.
+    """Print the summary of a model, its hyper-parameters with values and description, and its solvers.
 
     `model` is its description as JSON data.
     """
@@ -66,7 +73,7 @@ def _print_model(model: dict[str, Any], with_shared_parameters: bool) -> None:
     title = _wrap(f"{name} ({model['kind']}): {model['about']}")
     typer.echo(typer.style(title[: len(name)], bold=True) + title[len(name) :])
     for parameter, entry in model["parameters"].items():
-        _print_parameter(parameter, entry["default"], entry["grid"], entry["description"])
+        _print_parameter(parameter, entry["default"], entry["type"], entry["grid"], entry["description"])
     if with_shared_parameters:
         _print_shared_parameters(name)
     typer.echo(_wrap(f"solvers: {', '.join(model['solvers'])}", indent=2, hanging_indent=4))
@@ -75,21 +82,30 @@ def _print_model(model: dict[str, Any], with_shared_parameters: bool) -> None:
 def _print_shared_parameters(name: str) -> None:
     """Print the hyper-parameters that a model has in common with all models."""
     from milopt.estimator import BagClassifier
-    from milopt.estimator.parameter_docs import parameter_descriptions
+    from milopt.estimator.parameter_docs import parameter_descriptions, parameter_types
     from milopt.model_registry import format_value, get_model
     from milopt.model_registry.settings import fields_of
 
     cls = get_model(name)
-    defaults, descriptions = fields_of(cls), parameter_descriptions(cls)
+    defaults, descriptions, types = fields_of(cls), parameter_descriptions(cls), parameter_types(cls)
     typer.echo("  shared by all models:")
     for parameter in fields_of(BagClassifier):
-        _print_parameter(parameter, format_value(defaults[parameter]), (), descriptions.get(parameter, ""))
+        default, description = format_value(defaults[parameter]), descriptions.get(parameter, "")
+        _print_parameter(parameter, default, types.get(parameter, ""), (), description)
 
 
-def _print_parameter(name: str, default: str, grid: Sequence[str], description: str) -> None:
-    """Print a hyper-parameter with its default and its default grid, and its description below."""
-    grid_text = f" (default grid: {', '.join(grid)})" if grid else ""
-    typer.echo(_wrap(f"{name} = {_remove_quotes(default)}{grid_text}", indent=2, hanging_indent=6))
+def _print_parameter(name: str, default: str, kind: str, grid: Sequence[str], description: str) -> None:
+    """Print a hyper-parameter with its default, allowed values and default grid, and its description below.
+
+    `kind` is its type as in the docstring.
+    """
+    from milopt.estimator.parameter_docs import allowed_values
+
+    values = [*allowed_values(kind), *(["none"] if kind.endswith("or None") else [])]
+    remarks = [f"one of {', '.join(values)}"] if allowed_values(kind) else []
+    remarks += [f"default grid: {', '.join(grid)}"] if grid else []
+    remark = f" ({'; '.join(remarks)})" if remarks else ""
+    typer.echo(_wrap(f"{name} = {_remove_quotes(default)}{remark}", indent=2, hanging_indent=6))
     if description:
         typer.echo(_wrap(description, indent=6, hanging_indent=6))
 
@@ -117,14 +133,14 @@ def _remove_quotes(default: str) -> str:
 def _describe_model(name: str) -> dict[str, Any]:
     """Return name, summary, kind, hyper-parameters and supporting solvers of a model as JSON data."""
     from milopt.estimator import BagClassifier
-    from milopt.estimator.parameter_docs import parameter_descriptions
+    from milopt.estimator.parameter_docs import allowed_values, parameter_descriptions, parameter_types
     from milopt.model_registry import format_value, get_model
     from milopt.model_registry.settings import fields_of
     from milopt.solving.explain import explain
 
     cls = get_model(name)
     shared = fields_of(BagClassifier)
-    descriptions = parameter_descriptions(cls)
+    descriptions, types = parameter_descriptions(cls), parameter_types(cls)
     program = _example_program(cls)
     return {
         "name": name,
@@ -132,6 +148,8 @@ def _describe_model(name: str) -> dict[str, Any]:
         "kind": program.kind,
         "parameters": {
             field: {
+                "type": types.get(field, ""),
+                "values": list(allowed_values(types.get(field, ""))),
                 "default": format_value(default),
                 "grid": [format_value(value) for value in cls.grid.get(field, ())],
                 "description": descriptions.get(field, ""),

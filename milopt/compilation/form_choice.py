@@ -28,7 +28,7 @@ MAX_FEATURES_PER_ROW = 0.5
 
 @dataclass(frozen=True)
 class FormRequest:
-    """What the options and the solver say about the form."""
+    """Form that the options and the solver request."""
 
     form: str
     """Option `form`: "auto", "primal" or "dual"."""

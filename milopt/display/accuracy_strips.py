@@ -152,6 +152,11 @@ class AccuracyStripsDisplay(Display):
         -------
         AccuracyStripsDisplay
             The display itself, with `ax_` and `figure_` set.
+
+        Raises
+        ------
+        ParameterError
+            If no model has finished a fold.
         """
         if not self.strips:
             raise ParameterError("There are no accuracies to draw: no model has finished a fold.")

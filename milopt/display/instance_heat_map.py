@@ -111,6 +111,11 @@ class InstanceHeatMapDisplay(Display):
         -------
         InstanceHeatMapDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        BagsError
+            If `coordinates` are not finite, or do not have one row per instance.
         """
         explanation = model.explain(bag)
         places = np.asarray(coordinates, dtype=np.float64)

@@ -91,6 +91,11 @@ class InstanceClustersDisplay(Display):
         -------
         InstanceClustersDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        BagsError
+            If `features` are not the indices of two features.
         """
         converted = as_bags(bags)
         instances = converted.instances
@@ -191,6 +196,12 @@ class BagScoresDisplay(Display):
         -------
         BagScoresDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        BagsError
+            If the model has more than two classes, there is not one label per bag, or a label is not a class of the
+            model.
         """
         scores, labels = model.decision_function(bags), np.asarray(y)
         _check_two_classes(scores)

@@ -108,6 +108,11 @@ class MarginsDisplay(Display):
         -------
         MarginsDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If `models` is not a mapping, or is empty.
         """
         if models is not None and not isinstance(models, Mapping):
             raise ParameterError(f'models must be a mapping such as {{"name": model}}, not {_type_name(models)}.')

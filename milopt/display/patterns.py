@@ -154,6 +154,11 @@ class PatternsDisplay(Display):
         -------
         PatternsDisplay
             The display itself, with `ax_`, `axes_` and `figure_` set.
+
+        Raises
+        ------
+        MiloptError
+            If all columns have weight 0.
         """
         if not self.drawn_count:
             raise MiloptError("The model has no patterns to draw: all columns have weight 0.")

@@ -80,6 +80,11 @@ class PerformanceProfileDisplay(Display):
         -------
         PerformanceProfileDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If a solver does not have one entry per problem, or no solver has solved any problem.
         """
         times = list(seconds.values())
         if len({len(row) for row in times}) != 1:

@@ -94,6 +94,11 @@ class ScalingDisplay(Display):
         -------
         ScalingDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer than two sizes, or a name does not have one positive time per size.
         """
         measured = {name: np.asarray(times, dtype=np.float64) for name, times in seconds.items()}
         n = np.asarray(sizes, dtype=np.float64)
@@ -126,7 +131,7 @@ class ScalingDisplay(Display):
         y : array-like of shape (n_bags,)
             Labels.
         sizes : sequence of int
-            Numbers of bags, of which each part takes so many, with the same fractions of the classes.
+            Number of bags of each part that is fitted; the classes have the same fractions in every part.
         repeats : int, default=1
             Number of fits per size, of which the fastest counts.
         ax : matplotlib Axes or None, default=None
@@ -136,6 +141,11 @@ class ScalingDisplay(Display):
         -------
         ScalingDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If a size is below 2 or above the number of bags.
         """
         from sklearn.base import clone
         from sklearn.model_selection import train_test_split

@@ -112,6 +112,11 @@ class SensitivityDisplay(Display):
         -------
         SensitivityDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer than two values, or a value is not positive.
         """
         from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold, cross_val_score

@@ -105,6 +105,11 @@ class SolverTimesDisplay(Display):
         -------
         SolverTimesDisplay
             The display itself, with `ax_` and `figure_` set.
+
+        Raises
+        ------
+        ParameterError
+            If no solver has returned a point.
         """
         if not self.times:
             raise ParameterError("There are no times to draw: no solver has returned a point.")

@@ -72,6 +72,13 @@ class BagFeatures(TransformerMixin, BaseEstimator):
         -------
         Self
             The fitted transformer.
+
+        Raises
+        ------
+        ParameterError
+            If `kernel` is not `RandomBoxes`.
+        BagsError
+            If the bags are invalid, or there is not one label per bag.
         """
         if not isinstance(self.kernel, RandomBoxes):
             raise ParameterError(f"kernel must be RandomBoxes, whose features are explicit, not {self.kernel!r}.")

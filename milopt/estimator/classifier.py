@@ -103,8 +103,14 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         Result of each program: one for two classes, otherwise one per class.
     n_features_in_ : int
         Number of features of an instance.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if the training bags have names. New bags are read by these names.
     windows_in_ : Cut or None
         Length and stride of the windows, if the training bags are windows of time series.
+    receives_fitted_kernels : bool
+        Whether `declare` receives kernels that are already fitted to the training instances.
+    has_symmetric_classes : bool
+        Whether exchanging the two classes only changes the sign of the scores.
 
     Examples
     --------
@@ -228,6 +234,15 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         ------
         BagsError
             If there are more than two classes, since `fit` then solves several programs.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> program = SetKernelSVM().program(data.bags, data.labels)
+        >>> [*program.variables], [*program.constraints]
+        (['b', 'slack'], ['margin'])
         """
         probe, training = self._prepare_training(bags, y, sample_weight)
         if training.classes.size > 2:
@@ -268,6 +283,15 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         ------
         UncertifiedError
             If a solver returned no point at all. A point without a certificate only gives a warning.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM(C=10.0).fit(data.bags, data.labels)
+        >>> model.result_.termination == "optimal"
+        True
         """
         with result_cache():
             declared = self._declare_fit(*self._prepare_training(bags, y, sample_weight))
@@ -349,6 +373,23 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         ndarray of shape (n_bags,) or (n_bags, n_classes)
             One score per bag for two classes, otherwise one column per class.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, or do not have the features of the training bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> scores = model.decision_function(data.bags)
+        >>> bool(((scores > 0) == (model.predict(data.bags) == model.classes_[1])).all())
+        True
         """
         return self._fitted_state().score_new(self.check_bags(bags))
 
@@ -367,6 +408,22 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         ndarray of shape (n_bags,)
             Labels from `classes_`.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, or do not have the features of the training bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> model.predict(data.bags[:3]).tolist()
+        [-1, 1, -1]
         """
         return self.labels(self.decision_function(bags))
 
@@ -401,6 +458,22 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         list of ndarray
             One array per bag, of shape (n_instances,) for two classes, otherwise (n_instances, n_classes).
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, or do not have the features of the training bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> [scores.size for scores in model.instance_scores(data.bags)] == data.bags.sizes.tolist()
+        True
         """
         given = self.check_bags(bags)
         return np.split(self._fitted_state().score_new_instances(given), given.offsets[1:-1])
@@ -417,6 +490,22 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         list of ndarray
             One array of labels per bag, of shape (n_instances,).
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, or do not have the features of the training bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> len(model.predict_instances(data.bags[:2]))
+        2
         """
         return [self.labels(scores) for scores in self.instance_scores(bags)]
 
@@ -436,6 +525,22 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         float
             Weighted fraction of the bags whose label is predicted correctly.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, do not have the features of the training bags, or there is not one label per bag.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> model.score(data.bags, data.labels)
+        1.0
         """
         predicted, labels = self.predict(bags), as_labels(y)
         if labels.size != predicted.size:
@@ -454,6 +559,23 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         Explanation
             Score and contribution of each instance; `print` shows it as a table.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If `bag` is not one bag, or does not have the features of the training bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> explanation = model.explain(data.bags[0])
+        >>> explanation.instance_scores.size == len(data.bags[0])
+        True
         """
         return explain_bag(self._fitted_state(), *self._prepare_explained_bag(bag))
 
@@ -469,6 +591,13 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         Bags
             The bags, not scaled.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+        BagsError
+            If the bags are invalid, or do not have the features of the training bags.
         """
         self._fitted_state()
         return check_new_bags(self, bags)
@@ -480,6 +609,20 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         Report
             `str(report)` is a text for users, `report.as_dict()` is JSON data.
+
+        Raises
+        ------
+        UnfittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> model.report().as_dict()["status"]
+        'optimal'
         """
         return build_report(type(self), self._fitted_state())
 
@@ -495,6 +638,19 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         ------
         ModelFileError
             If a hyper-parameter cannot be stored, for example a kernel of another package.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> from milopt.models import SetKernelSVM
+        >>> data = milopt.data.toy_bags("clusters", bags=20)
+        >>> model = SetKernelSVM().fit(data.bags, data.labels)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.milopt")
+        ...     loaded = milopt.load_model(f"{folder}/model.milopt")
+        >>> bool((loaded.predict(data.bags) == model.predict(data.bags)).all())
+        True
         """
         from milopt.estimator.saving import save_model
 
@@ -513,6 +669,17 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         Self
             The model itself.
+
+        Raises
+        ------
+        ParameterError
+            If a name is not that of a hyper-parameter.
+
+        Examples
+        --------
+        >>> from milopt.models import MISVM
+        >>> MISVM().set_params(C=1.0, kernel__s=0.5)
+        MISVM(C=1.0, kernel=RBF(s=0.5))
         """
         changed = {name: value for name, value in values.items() if name in self._fields}
         for name, value in values.items():
@@ -538,6 +705,12 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         -------
         dict
             Values by name.
+
+        Examples
+        --------
+        >>> from milopt.models import MISVM
+        >>> MISVM(C=1.0).get_params()["C"]
+        1.0
         """
         values = super().get_params(deep=deep)
         for name in self._fields if deep else ():

@@ -73,6 +73,11 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
         -------
         Self
             The fitted transformer.
+
+        Raises
+        ------
+        BagsError
+            If the bags are invalid, or there is not one label per bag.
         """
         checked = check_training_bags(self, bags, allow_nan=True)
         labels = None if y is None else as_labels(y)

@@ -69,6 +69,52 @@ def parameter_descriptions(cls: type) -> dict[str, str]:
     return {name: " ".join(" ".join(body).split()) for name, body in lines.items() if body}
 
 
+def parameter_types(cls: type) -> dict[str, str]:
+    """Return the type of each parameter in the docstring of a class, without the default.
+
+    Parameters
+    ----------
+    cls : type
+        Class with a `Parameters` section in its docstring, for example a model.
+
+    Returns
+    -------
+    dict of str to str
+        Types by parameter name, as in the docstring. Allowed strings are in braces.
+
+    Examples
+    --------
+    >>> from milopt.models import SAFE
+    >>> parameter_types(SAFE)["core"]
+    '{"ksc", "kpca"}'
+    """
+    _, section, _ = _split_at_parameters(inspect.getdoc(cls) or "")
+    heads = {name: entry.partition("\n")[0].partition(" : ")[2] for name, entry in _split_entries(section).items()}
+    return {name: re.sub(r",? *(default[= ].*|optional)$", "", head) for name, head in heads.items()}
+
+
+def allowed_values(kind: str) -> tuple[str, ...]:
+    """Return the strings in the braces of a type such as `{"ksc", "kpca"} or None`; empty if there are none.
+
+    Parameters
+    ----------
+    kind : str
+        Type of a parameter, as in `parameter_types`.
+
+    Returns
+    -------
+    tuple of str
+        Allowed strings, without quotes.
+
+    Examples
+    --------
+    >>> allowed_values('{"ksc", "kpca"}')
+    ('ksc', 'kpca')
+    """
+    braces = re.search(r"\{([^}]*)\}", kind)
+    return tuple(re.findall(r'"([^"]*)"', braces[1])) if braces else ()
+
+
 def _inherited_entries(cls: type) -> Mapping[str, str]:
     """Return the `Parameters` entries of all base classes by parameter name; the nearest class takes precedence."""
     entries: dict[str, str] = {}

@@ -217,7 +217,7 @@ def _step_as_json(step: Step) -> Json:
 
 
 def _summarise_margins(margins: Floats) -> list[float]:
-    """Return the margins in increasing order; of more than `MAX_MARGINS` margins, so many evenly spaced ones."""
+    """Return the margins in increasing order; if there are more than `MAX_MARGINS`, that many evenly spaced ones."""
     ordered = np.sort(margins)
     chosen = np.linspace(0, ordered.size - 1, min(ordered.size, MAX_MARGINS)).round().astype(np.intp)
     return [float(value) for value in ordered[chosen]]
@@ -247,7 +247,7 @@ def _join_distinct(names: Any) -> str:
 
 
 def _finite_or_none(value: float | None) -> float | None:
-    """Return a finite number as it is, and NaN and infinities as None, for JSON."""
+    """Return a finite number unchanged, and NaN and infinities as None, for JSON."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 

@@ -126,6 +126,14 @@ def evaluate(
         One row per model, with the records of all tasks; `print` shows it as a table. For a list of data sets, a
         sequence of such reports, which prints as one table.
 
+    Raises
+    ------
+    ParameterError
+        If an argument is invalid, two data sets have the same name, or a hyper-parameter in `grid` or `settings` is
+        unknown.
+    DataError
+        If a data set is unknown or cannot be read.
+
     Examples
     --------
     >>> import numpy as np

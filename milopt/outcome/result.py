@@ -353,6 +353,23 @@ class Result:
         -------
         ndarray of shape (n_bags,)
             Scores.
+
+        Raises
+        ------
+        DeclarationError
+            If the program does not declare a score of bags.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[0.0], [2.0]], [[-1.0]]])
+        >>> program = milopt.Program()
+        >>> w = program.variable("w")
+        >>> program.minimize((w - 3) ** 2)
+        >>> program.score(lambda new: milopt.bag_max(w * new.instances[:, 0], new), instances=lambda x: w * x[:, 0])
+        >>> result = milopt.solve(program)
+        >>> result.score(bags).round(4).tolist()
+        [6.0, -3.0]
         """
         return self.program.bag_scores(self, bags)
 
@@ -368,6 +385,23 @@ class Result:
         -------
         ndarray of shape (n_instances,)
             Scores.
+
+        Raises
+        ------
+        DeclarationError
+            If the program does not declare a score of instances.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[0.0], [2.0]], [[-1.0]]])
+        >>> program = milopt.Program()
+        >>> w = program.variable("w")
+        >>> program.minimize((w - 3) ** 2)
+        >>> program.score(lambda new: milopt.bag_max(w * new.instances[:, 0], new), instances=lambda x: w * x[:, 0])
+        >>> result = milopt.solve(program)
+        >>> result.instance_scores(bags.instances).round(4).tolist()
+        [0.0, 6.0, -3.0]
         """
         return self.program.instance_scores(self, points)
 

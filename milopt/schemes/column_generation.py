@@ -67,6 +67,11 @@ class ColumnGeneration(Scheme):
     oracle : str, Solver or None, default=None
         Solver of the oracles, or its name. None selects the solver of the master.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is invalid, such as `smoothing` outside [0, 1).
+
     Examples
     --------
     >>> import milopt

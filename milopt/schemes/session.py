@@ -78,6 +78,15 @@ class Session:
     rebuilds : int
         Number of times the solver's own model was built again.
 
+    Raises
+    ------
+    ParameterError
+        If `program`, `solver` or an option is invalid.
+    ConvexityError
+        If the program is not convex as declared.
+    UnsupportedError
+        If the solver does not support the program.
+
     Examples
     --------
     >>> from milopt import Program, Session
@@ -125,6 +134,25 @@ class Session:
         Result
             As returned by `milopt.solve`: values, functions, multipliers and reduced costs by name or by the declared
             object, and the objective with the declared sign. Its program shows later changes of bounds and parameters.
+
+        Raises
+        ------
+        UnsupportedError
+            If the solver does not support the program, for example because a parameter changed its curvature; with
+            ``solver="auto"``, if no installed solver does.
+        DeclarationError
+            If a parameter has no value.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.solve().objective
+        8.0
         """
         if self._step.lowering.other_side.missing:
             check_no_minorants_needed(self.program)
@@ -154,6 +182,25 @@ class Session:
         ----------
         objective : Expression or float
             Scalar expression.
+
+        Raises
+        ------
+        DeclarationError
+            If the objective is not a scalar, or contains variables of another program.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.minimize(5 * x[0] + 3 * x[1])
+        >>> session.solve().objective
+        12.0
         """
         self._apply_or_switch_solver(lambda: self._step.set_objective(objective))
 
@@ -164,6 +211,25 @@ class Session:
         ----------
         objective : Expression or float
             Scalar expression.
+
+        Raises
+        ------
+        DeclarationError
+            If the objective is not a scalar, or contains variables of another program.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.maximize(-5 * x[0] - 3 * x[1])
+        >>> session.solve().objective
+        -12.0
         """
         self._apply_or_switch_solver(lambda: self._step.set_objective(objective, maximize=True))
 
@@ -176,6 +242,27 @@ class Session:
             A variable, its name, or entries of it such as x[2] or x[:3].
         cost : array-like
             One number, or one per entry. The sign is as written, also if the objective is maximised.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no variable of this name.
+        DeclarationError
+            If the numbers do not fit the entries.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.set_cost(x[0], 1)
+        >>> session.solve().objective
+        4.0
         """
         chosen = resolve_entries(self.program, variable)
         objective = with_cost(self.program.objective, cost, *chosen)
@@ -197,6 +284,26 @@ class Session:
         -------
         Constraint
             The block. Its multipliers are `result.duals[constraint]`, and methods of the session accept it.
+
+        Raises
+        ------
+        DeclarationError
+            If `constraint` is not a comparison of expressions of the program, the name is used already, or the rows
+            hold under a condition (use `implies`).
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> limit = session.subject_to(x[0] <= 1)
+        >>> session.solve().objective
+        11.0
         """
         _check_unconditional(constraint)
         return self._add_block(constraint, name)
@@ -219,6 +326,25 @@ class Session:
         -------
         Constraint
             The block.
+
+        Raises
+        ------
+        DeclarationError
+            If a lower side is above the upper one, or the name is used already.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> _ = session.between(1, x[1] - x[0], 2)
+        >>> session.solve().objective
+        10.5
         """
         return self._add_block(interval_constraint(lower, expression, upper), name)
 
@@ -238,6 +364,25 @@ class Session:
         -------
         Constraint
             The block.
+
+        Raises
+        ------
+        DeclarationError
+            If the condition may have values other than 0 and 1, a variable in the rows has no finite bounds, or the
+            name is used already.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x, b = program.variable("x", lower=0, upper=10), program.variable("b", binary=True)
+        >>> program.maximize(x + 5 * b)
+        >>> session = milopt.Session(program, "highs")
+        >>> _ = session.implies(b, x <= 3)
+        >>> session.solve().objective
+        10.0
         """
         own = (
             self.program.as_own_expression(condition, "the condition")
@@ -260,6 +405,27 @@ class Session:
         -------
         Constraint
             The new block. The old constraint still refers to it in methods and results.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such block.
+        DeclarationError
+            If `by` is not a comparison of expressions of the program, or holds under a condition.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> _ = session.replace(need, x.sum() >= 5)
+        >>> session.solve().objective
+        10.0
         """
         name = resolve_block_name(self.program, constraint)
         _check_unconditional(by)
@@ -276,6 +442,28 @@ class Session:
             A block, or its name.
         value : array-like
             One number, or one per row.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such block.
+        DeclarationError
+            If the numbers do not fit the rows, the rows have two sides, or their right-hand side depends on a
+            parameter.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.set_rhs(need, 6)
+        >>> session.solve().objective
+        12.0
         """
         name = resolve_block_name(self.program, constraint)
         self._replace_block(name, with_rhs(self.program.written_constraint(name), value))
@@ -293,6 +481,27 @@ class Session:
             Coefficients of shape (rows, entries), without `rows` if the block is one scalar row, and without `entries`
             if the variable is a scalar. In general, the shape of the block followed by that of the entries. Terms
             inside atoms are not changed.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such block or variable.
+        DeclarationError
+            If the numbers do not fit the rows and entries, or the variable is part of a bound of the rows.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.set_coefficients(need, x[0], 2)
+        >>> session.solve().objective
+        4.0
         """
         name = resolve_block_name(self.program, constraint)
         chosen = resolve_entries(self.program, variable)
@@ -337,6 +546,27 @@ class Session:
         -------
         Variable
             The variable.
+
+        Raises
+        ------
+        DeclarationError
+            If the name is used already, the bounds are invalid, or `rows` is not a mapping or does not fit the blocks.
+        UnknownNameError
+            If `rows` names an unknown block.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> y = session.variable("y", lower=0, upper=1, cost=1, rows={need: 1})
+        >>> session.solve().objective
+        7.0
         """
         if rows is not None and not isinstance(rows, Mapping):
             raise DeclarationError(f"rows must be a mapping from constraint blocks to coefficients, not {rows!r}.")
@@ -379,6 +609,28 @@ class Session:
             New lower bounds, one number or one per entry. None keeps the bound, -inf removes it.
         upper : array-like or None, default=None
             New upper bounds, one number or one per entry. None keeps the bound, inf removes it.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such variable.
+        DeclarationError
+            If a lower bound is above the upper one, the variable is semicontinuous, or a block that holds under a
+            condition depends on its bounds.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.set_bounds(x[0], upper=1)
+        >>> session.solve().objective
+        11.0
         """
         chosen, entries, shape = resolve_entries(self.program, variable)
         low = _with_entries(chosen.lower, entries, lower, shape, f"The lower bound of {chosen.name!r}")
@@ -403,6 +655,28 @@ class Session:
             A parameter, or its name.
         value : array-like
             Numbers of the parameter's shape.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such parameter.
+        DeclarationError
+            If the value does not fit the shape or the sign of the parameter.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x, limit = program.variable("x"), program.parameter("limit")
+        >>> program.maximize(x)
+        >>> _ = program.subject_to(x <= limit)
+        >>> limit.value = 2.0
+        >>> session = milopt.Session(program, "highs")
+        >>> session.set_parameter(limit, 3)
+        >>> session.solve().objective
+        3.0
         """
         own = resolve_parameter(self.program, parameter)
         self._apply_or_switch_solver(lambda: self._step.set_parameter(own, value))
@@ -416,6 +690,25 @@ class Session:
         ----------
         *parts : Constraint, Variable or str
             Blocks and variables, or their names.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such block or variable.
+        UnsupportedError
+            If the solver does not support the changed program; with ``solver="auto"``, if no installed solver does.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program("diet")
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(2 * x[0] + 3 * x[1])
+        >>> need = program.subject_to(x.sum() >= 4, name="need")
+        >>> session = milopt.Session(program, "highs")
+        >>> session.delete(need)
+        >>> session.solve().objective
+        0.0
         """
         names = list(dict.fromkeys(resolve_part_name(self.program, part) for part in parts))
         if not names:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from milopt.compilation.answer import Answer
 from milopt.compilation.curvature import judge_convexity, nonconvex_terms
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.features import Feature
 from milopt.compilation.status import Termination
+from milopt.cones import ZERO
 from milopt.errors import ConvexityError
 from milopt.solving.live_form import LiveForm
 from milopt.solving.solver import Solver
@@ -31,8 +34,21 @@ class ConvexityCheck:
             return
         verdict = judge_convexity(live.form, live.compiled.form)
         if not verdict.convex:
-            raise ConvexityError(f"{verdict.reason()} {self._solver.name} supports only convex programs.")
+            limit = f"{self._solver.name} supports only convex programs."
+            raise ConvexityError(f"{verdict.reason()} {limit} {nonconvexity_remedy(live.form)}".strip())
         self._convex_form = live.form
+
+
+def nonconvexity_remedy(form: EvaluationForm) -> str:
+    """Return one sentence on how to solve a program with a non-convex objective; empty if milopt has no algorithm.
+
+    Without inequalities and bounds, `native` computes the stationary point in closed form. Otherwise the
+    convex-concave procedure can linearise quadratics, but not a negative weight of some ||f||^2.
+    """
+    has_bounds = bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
+    if not has_bounds and all(block.cone == ZERO for block in form.blocks):
+        return "Use native."
+    return "Use scheme='ccp'." if min(form.objective.ridge, default=0.0) >= 0.0 else ""
 
 
 def with_inertia(answer: Answer, live: LiveForm, solver: Solver) -> Answer:

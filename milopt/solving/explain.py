@@ -30,6 +30,7 @@ from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ParameterError
 from milopt.solving import registry
+from milopt.solving.convexity import nonconvexity_remedy
 from milopt.solving.lazy import LazyRows
 from milopt.solving.profile import Profile
 from milopt.solving.solver import Availability, Solver, form_request
@@ -217,7 +218,9 @@ class SupportChecker:
         if lacking is not None:
             return lacking
         if Feature.NONCONVEX not in solver.features and self.nonconvexity_reason:
-            return f"{self.nonconvexity_reason} {solver.name} supports only convex programs."
+            assert self._evaluation_form is not None
+            limit = f"{solver.name} supports only convex programs."
+            return f"{self.nonconvexity_reason} {limit} {nonconvexity_remedy(self._evaluation_form)}".strip()
         if solver.supports_structure(self._program) or self._supports_evaluation_form(solver):
             return None
         flat = self._flat_form(self._choose_form_name(solver))

@@ -233,7 +233,7 @@ class Solver(ABC):
         Returns
         -------
         FormEngine or None
-            The engine; None if the solver takes only flat forms.
+            The engine; None if the solver supports flat forms only.
         """
         return None
 
@@ -312,7 +312,7 @@ class Solver(ABC):
 
 
 def form_request(solver: Solver, form: EvaluationForm, requested: str) -> FormRequest:
-    """Return what the option `form` and the solver say about the form of a program."""
+    """Return the form of a program that the option `form` and the solver request."""
     return FormRequest(
         requested,
         prefers_dual=solver.preferred_form == "dual",

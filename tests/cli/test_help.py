@@ -42,6 +42,14 @@ def test_every_command_has_help_and_json(run, command: str) -> None:
     assert "--json" in outcome.out
 
 
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_shows_flags_without_a_value(run, command: str) -> None:
+    shown = run(*command.split(), "--help").out
+    assert "--help" in shown
+    assert "<bool>" not in shown
+    assert "BOOLEAN" not in shown
+
+
 def test_help_lists_every_command(run) -> None:
     for arguments in (("--help",), ()):
         shown = run(*arguments)

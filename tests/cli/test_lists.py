@@ -64,11 +64,23 @@ def test_a_model_of_the_user_is_described(run, own_models: Path) -> None:
 
 def test_hyper_parameters_are_shown_with_default_and_description(run) -> None:
     lines = [line.strip() for line in run("models", "odm").out.splitlines()]
-    place = lines.index("bias = none")
+    place = lines.index("bias = none (one of none, regularised, free)")
     assert lines[place + 1].startswith("Bias b: none (b = 0), as in the paper; regularised by")
     listed = run("models", "odm", "--json").json("models")["models"][0]["parameters"]
     assert listed["bias"]["default"] == "'none'"
     assert listed["bias"]["description"].startswith("Bias b: none (b = 0), as in the paper;")
+
+
+def test_allowed_values_of_a_hyper_parameter_are_shown(run) -> None:
+    lines = [line.strip() for line in run("models", "safe").out.splitlines()]
+    assert "landmarks = kmeans (one of kmeans, uniform, sample)" in lines
+    assert any(line.startswith("core = ksc (one of ksc, kpca") for line in lines)
+    assert "scale = minmax01 (one of minmax01, zscore, none)" in lines
+    assert "form = none (one of primal, dual, none)" in lines
+    listed = run("models", "safe", "--json").json("models")["models"][0]["parameters"]
+    assert listed["core"]["values"] == ["ksc", "kpca"]
+    assert (listed["rank"]["type"], listed["rank"]["values"]) == ("int or None", [])
+    assert '"{""sum"", ""mean"", ""max""}"' in run("models", "safe", "--format", "csv").out
 
 
 def test_shared_hyper_parameters_of_a_named_model_are_shown(run) -> None:

@@ -243,3 +243,33 @@ def test_a_solver_that_supports_a_program_solves_it_also_if_rows_are_empty(make)
         assert result.objective == pytest.approx(2.0 if make is some_entries else 0.0, abs=1e-5)
         if make is not no_constraints:
             assert result.duals["tautology"].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "has_rows", "remedy"),
+    [
+        ({}, False, "Use native."),
+        ({"lower": -1, "upper": 1}, False, "Use scheme='ccp'."),
+        ({}, True, "Use scheme='ccp'."),
+    ],
+    ids=["no rows", "bounds", "inequalities"],
+)
+def test_a_non_convex_program_names_a_remedy_that_works(bounds: dict[str, float], has_rows: bool, remedy: str) -> None:
+    program = Program("saddle")
+    x = program.variable("x", 2, **bounds)
+    program.minimize(quad_form(x, [[2.0, 0.0], [0.0, -1.0]]) + x[0])
+    if has_rows:
+        program.between(-1, x, 1)
+    assert answers(program)["highs"].reason.endswith(remedy)
+    with pytest.raises(ConvexityError, match="highs supports only convex programs"):
+        milopt.solve(program, "highs")
+    arguments = {"solver": "native"} if "native" in remedy else {"solver": "highs", "scheme": "ccp"}
+    assert milopt.solve(program, **arguments).termination is Termination.STATIONARY
+
+
+def test_a_concave_norm_of_a_function_with_rows_names_no_remedy(bags: Bags) -> None:
+    program = Program("concave")
+    f = program.function("f", RBF(s=1.0))
+    program.minimize(-f.norm_squared())
+    program.subject_to(f(bags) <= 1)
+    assert answers(program)["highs"].reason.endswith("supports only convex programs.")

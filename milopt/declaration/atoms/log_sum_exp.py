@@ -140,6 +140,12 @@ def log_sum_exp(*expressions: Operand, axis: int | None = None) -> Expression:
         Scalar expression for one argument, or an expression with the shape of e without `axis`. For several
         arguments, an expression of their common shape.
 
+    Raises
+    ------
+    DeclarationError
+        If there is no expression, an expression has no entries, `axis` is given with several expressions, or their
+        shapes cannot be broadcast.
+
     Examples
     --------
     >>> import milopt

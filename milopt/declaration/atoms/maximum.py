@@ -163,6 +163,11 @@ def maximum(*expressions: Operand) -> Expression:
     Expression
         Expression of the common shape.
 
+    Raises
+    ------
+    DeclarationError
+        If there are fewer than two expressions, or their shapes cannot be broadcast.
+
     Examples
     --------
     >>> import milopt
@@ -192,6 +197,11 @@ def minimum(*expressions: Operand) -> Expression:
     -------
     Expression
         Expression of the common shape.
+
+    Raises
+    ------
+    DeclarationError
+        If there are fewer than two expressions, or their shapes cannot be broadcast.
 
     Examples
     --------

@@ -58,10 +58,10 @@ def find_owner(points: object) -> Bags | None:
 class Bags:
     """Immutable list of bags, each with at least one instance.
 
-    A dense array that cannot be written to, or is memory-mapped, is used as it is; any other array is copied, so that
-    later changes of the array do not change the bags. Arrays of more than 4 million values keep their type, such as
-    float32, and are converted to float64 block by block where they are used. Bags have no `shape` and no `__array__`,
-    so that scikit-learn splits them like a list.
+    A dense array that cannot be written to, or is memory-mapped, is used without a copy; any other array is copied, so
+    that later changes of the array do not change the bags. Arrays of more than 4 million values keep their type, such
+    as float32, and are converted to float64 block by block where they are used. Bags have no `shape` and no
+    `__array__`, so that scikit-learn splits them like a list.
 
     Parameters
     ----------
@@ -76,6 +76,25 @@ class Bags:
     allow_nan : bool, default=False
         Whether values may be missing (NaN). Such bags are for `InstanceTransformer(SimpleImputer())` and similar
         transformers; models and programs do not accept them.
+
+    Attributes
+    ----------
+    instances : array or csr_array of shape (n_instances, n_features)
+        Instances of all bags, bag after bag.
+    offsets : ndarray of int of shape (n_bags + 1,)
+        Bounds of the bags among the instances.
+    sizes : ndarray of int of shape (n_bags,)
+        Number of instances of each bag.
+    bag_of : ndarray of int of shape (n_instances,)
+        Index of the bag of each instance.
+    membership : csr_array of shape (n_instances, n_bags)
+        Matrix with the entry 1 if an instance belongs to a bag, otherwise 0.
+    dimension : int
+        Number of features.
+    features : tuple of str or None
+        Names of the features; None if they have no names.
+    may_have_nan : bool
+        Whether values may be missing (NaN).
 
     Raises
     ------
@@ -200,6 +219,13 @@ class Bags:
         -------
         ndarray of shape (n_bags,) or (n_bags, k)
             Maximum over each bag.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[1.0], [2.0]], [[5.0]]])
+        >>> bags.max([3.0, 1.0, 2.0]).tolist()
+        [3.0, 2.0]
         """
         return self._reduce(values, np.maximum)
 
@@ -215,6 +241,13 @@ class Bags:
         -------
         ndarray of shape (n_bags,) or (n_bags, k)
             Sum over each bag.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[1.0], [2.0]], [[5.0]]])
+        >>> bags.sum([3.0, 1.0, 2.0]).tolist()
+        [4.0, 2.0]
         """
         return self._reduce(values, np.add)
 
@@ -230,6 +263,13 @@ class Bags:
         -------
         ndarray of shape (n_bags,) or (n_bags, k)
             Mean over each bag.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[1.0], [2.0]], [[5.0]]])
+        >>> bags.mean([3.0, 1.0, 2.0]).tolist()
+        [2.0, 2.0]
         """
         total = self.sum(values)
         total /= self.sizes if total.ndim == 1 else self.sizes[:, None]
@@ -247,6 +287,13 @@ class Bags:
         -------
         ndarray of int of shape (n_bags,) or (n_bags, k)
             Row in `instances`; the first one if several instances have the largest value.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[1.0], [2.0]], [[5.0]]])
+        >>> bags.argmax([3.0, 1.0, 2.0]).tolist()
+        [0, 2]
         """
         rows = self._as_instance_rows(values)
         largest = np.maximum.reduceat(rows, self._offsets[:-1], axis=0)
@@ -276,6 +323,13 @@ class Bags:
         -------
         str
             Hexadecimal hash, the same on every machine.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[1.0], [2.0]], [[5.0]]])
+        >>> bags.digest() == milopt.as_bags([[[1.0], [2.0]], [[5.0]]]).digest()
+        True
         """
         return self._digest
 

@@ -1,4 +1,4 @@
-"""Rows that are scaled on demand: (x - shift) / divisor for the rows x of an array that stays as it is.
+"""Rows that are scaled on demand: (x - shift) / divisor for the rows x of an array that does not change.
 
 The array may have any real type, such as float32, and may be memory-mapped. All results are float64. Products fold the
 scaling into the vectors, so that no scaled copy of all rows is made:

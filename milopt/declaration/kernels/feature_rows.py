@@ -34,7 +34,7 @@ class FeatureRows:
     """Rows phi(x) of the features of points, for a kernel that has features.
 
     Features are stored if they are sparse, take at most `memory` bytes, or are the points themselves. Otherwise they
-    are computed block by block. Points that are `ScaledRows` stay as they are.
+    are computed block by block. Points that are `ScaledRows` are not converted.
     """
 
     def __init__(self, kernel: Kernel, points: Points, memory: int = MAX_STORED_BYTES) -> None:

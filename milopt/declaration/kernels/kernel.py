@@ -46,6 +46,11 @@ class Kernel(ABC):
         matrix before a solver uses it.
     compiles_on_first_use : bool
         True if native code is compiled when the kernel is evaluated for the first time.
+    has_features : bool
+        True if `features` returns an explicit feature map phi with K(x, z) = phi(x)'phi(z). Linear models are then
+        fitted by weights of features, without kernel values.
+    requires_unscaled_input : bool
+        True if features must not be rescaled before the kernel is evaluated.
 
     Examples
     --------
@@ -194,9 +199,15 @@ class RBF(Kernel):
     Parameters
     ----------
     s : float, str or None, default=None
-        Inverse squared width. None selects 1/D for D features. "median" selects 1/median ||x - z||^2 over all pairs of
-        at most 1000 instances, drawn with a fixed seed, repeated ones counted once (1/D if all are equal). "4/median"
-        is four times that value; any positive factor is accepted.
+        Factor of the squared distance, called gamma in scikit-learn: the kernel is 1/e at distance 1/sqrt(s), so a
+        larger s gives a narrower kernel. None selects 1/D for D features. "median" selects 1/median ||x - z||^2 over
+        all pairs of at most 1000 instances, drawn with a fixed seed, repeated ones counted once (1/D if all are equal).
+        "4/median" is four times that value; any positive factor is accepted.
+
+    Raises
+    ------
+    ParameterError
+        If `s` is neither None, nor a positive number, nor a multiple of the median such as "4/median".
 
     Examples
     --------
@@ -355,6 +366,11 @@ class Polynomial(Kernel):
     coef0 : float, default=1.0
         Non-negative constant term.
 
+    Raises
+    ------
+    ParameterError
+        If `degree` is not an integer of at least 1, `gamma` is not positive, or `coef0` is negative.
+
     Examples
     --------
     >>> import numpy as np
@@ -418,6 +434,11 @@ class Precomputed(Kernel):
     gram : array of shape (n, n)
         Symmetric Gram matrix of finite numbers. The kernel keeps a view of it, not a copy: do not write to the matrix
         afterwards.
+
+    Raises
+    ------
+    ParameterError
+        If `gram` is not a symmetric square matrix of finite numbers.
 
     Examples
     --------

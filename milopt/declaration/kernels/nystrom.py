@@ -44,6 +44,11 @@ class Nystrom(FeatureKernel):
     basis : ndarray of shape (n_landmarks, n_features_out) or None, default=None
         The matrix R, which `fitted` computes.
 
+    Raises
+    ------
+    ParameterError
+        If `kernel` is a kernel of bags, or another parameter is invalid, such as a rank below 1.
+
     Examples
     --------
     >>> import numpy as np

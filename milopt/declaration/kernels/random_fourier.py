@@ -37,6 +37,11 @@ class RandomFourier(FeatureKernel):
     frequencies : ndarray of shape (count / 2, n_features) or None, default=None
         The frequencies, which `fitted` draws.
 
+    Raises
+    ------
+    ParameterError
+        If `kernel` is not an RBF kernel, or another parameter is invalid, such as an odd `count`.
+
     References
     ----------
     .. [1] A. Rahimi and B. Recht. Random features for large-scale kernel machines. Advances in Neural Information

@@ -24,6 +24,11 @@ class Features(FeatureKernel):
         fitted to the training instances, in the scale in which the model sees them. If it is fitted, instances are not
         scaled.
 
+    Raises
+    ------
+    ParameterError
+        If `transformer` is a class, or has no method `transform`.
+
     Examples
     --------
     >>> import numpy as np

@@ -72,6 +72,17 @@ class Program(ProgramViews, Problem):
         The objective.
     maximizes : bool
         Whether the objective is maximised.
+    core : Program
+        The program itself. For a semi-infinite program, the master.
+    parts : dict of str to Program
+        The program itself, as "program". For a semi-infinite program, the master and the programs of its oracles.
+    scores_bags, scores_instances : bool
+        Whether the program declares a score of bags, and one of single instances.
+
+    Raises
+    ------
+    DeclarationError
+        If `name` is not a non-empty string.
 
     Examples
     --------
@@ -140,6 +151,20 @@ class Program(ProgramViews, Problem):
         -------
         Variable
             The variables, as an expression.
+
+        Raises
+        ------
+        DeclarationError
+            If the name is used already, or shape, bounds or integrality are invalid, such as a lower bound above the
+            upper one.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", 3, lower=0, upper=[1.0, 2.0, 3.0])
+        >>> x.shape, x.upper.tolist()
+        ((3,), [1.0, 2.0, 3.0])
         """
         self._check_new_name(name)
         if semicontinuous:
@@ -174,6 +199,22 @@ class Program(ProgramViews, Problem):
         -------
         Function
             The function; `f(bags)` is an expression with one value per instance.
+
+        Raises
+        ------
+        DeclarationError
+            If the name is used already, the dictionary is empty, or `kernel` is neither a kernel nor a function.
+        BagsError
+            If the dictionary contains values that are not finite numbers.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[0.0], [1.0]], [[2.0]]])
+        >>> program = milopt.Program()
+        >>> f = program.function("f", milopt.RBF(s=1.0))
+        >>> f(bags).shape, milopt.bag_max(f(bags)).shape
+        ((3,), (2,))
         """
         self._check_new_name(name)
         own_kernel = as_kernel(kernel)
@@ -212,6 +253,22 @@ class Program(ProgramViews, Problem):
         -------
         Parameter
             The parameter, as an expression; assign its `value` before a solve.
+
+        Raises
+        ------
+        DeclarationError
+            If the name is used already, or shape or sign are invalid.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x, limit = program.variable("x"), program.parameter("limit")
+        >>> program.maximize(x)
+        >>> _ = program.subject_to(x <= limit)
+        >>> limit.value = 2.0
+        >>> round(milopt.solve(program).objective, 6)
+        2.0
         """
         self._check_new_name(name)
         if not isinstance(sign, (int, np.integer)) or sign not in (-1, 0, 1):
@@ -226,6 +283,20 @@ class Program(ProgramViews, Problem):
         ----------
         objective : Expression or float
             Scalar expression.
+
+        Raises
+        ------
+        DeclarationError
+            If the objective is not a scalar, or contains variables of another program.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", 2)
+        >>> program.minimize(milopt.sum_squares(x - [1.0, 2.0]))
+        >>> milopt.solve(program).values[x].round(6).tolist()
+        [1.0, 2.0]
         """
         self._set_objective(objective, maximizes=False)
 
@@ -236,6 +307,20 @@ class Program(ProgramViews, Problem):
         ----------
         objective : Expression or float
             Scalar expression.
+
+        Raises
+        ------
+        DeclarationError
+            If the objective is not a scalar, or contains variables of another program.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", upper=3)
+        >>> program.maximize(2 * x)
+        >>> round(milopt.solve(program).objective, 6)
+        6.0
         """
         self._set_objective(objective, maximizes=True)
 
@@ -262,6 +347,23 @@ class Program(ProgramViews, Problem):
         -------
         Constraint or list of Constraint
             The block; its multipliers are `result.duals[constraint]` or `result.duals[name]`.
+
+        Raises
+        ------
+        DeclarationError
+            If `constraint` is not a comparison of expressions of this program, a row without variables does not hold,
+            the name is used already, or a name is given for a list.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x", 2, lower=0)
+        >>> program.minimize(x[0] + 2 * x[1])
+        >>> total = program.subject_to(x.sum() >= 4, name="total")
+        >>> result = milopt.solve(program)
+        >>> round(float(result.duals[total]), 6) == round(float(result.duals["total"]), 6) == 1.0
+        True
         """
         if isinstance(constraint, (list, tuple)):
             if name is not None:
@@ -290,6 +392,11 @@ class Program(ProgramViews, Problem):
         -------
         Constraint
             The block.
+
+        Raises
+        ------
+        DeclarationError
+            If `constraint` is not a comparison of expressions of this program, or the name is used already.
         """
         chosen, own = self._check_new_block(constraint, name)
         self.constraints[chosen] = assign_block_name(own, chosen)
@@ -314,6 +421,12 @@ class Program(ProgramViews, Problem):
         Constraint
             The block. Its multipliers are positive for the lower side and negative for the upper side, like reduced
             costs.
+
+        Raises
+        ------
+        DeclarationError
+            If a lower side is above the upper one, an expression belongs to another program, or the name is used
+            already.
 
         Examples
         --------
@@ -347,6 +460,12 @@ class Program(ProgramViews, Problem):
         Constraint
             The block.
 
+        Raises
+        ------
+        DeclarationError
+            If the condition may have values other than 0 and 1, a variable in the rows has no finite bounds, the rows
+            contain a parameter, or the name is used already.
+
         Examples
         --------
         >>> import milopt
@@ -374,6 +493,11 @@ class Program(ProgramViews, Problem):
         -------
         RowFamily
             The family, an argument of `SemiInfinite`.
+
+        Raises
+        ------
+        DeclarationError
+            If the name is used already, or `row` is not a function.
         """
         from milopt.declaration.programs.semi_infinite import RowFamily
 
@@ -393,6 +517,25 @@ class Program(ProgramViews, Problem):
             Name of the block.
         constraint : Constraint
             New constraint.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no block of this name.
+        DeclarationError
+            If `constraint` is not a comparison of expressions of this program, or a row without variables does not
+            hold.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> program = milopt.Program()
+        >>> x = program.variable("x")
+        >>> program.minimize(x)
+        >>> _ = program.subject_to(x >= 1, name="floor")
+        >>> program.replace("floor", x >= 2)
+        >>> round(milopt.solve(program).objective, 6)
+        2.0
         """
         self.block(name)
         self.constraints[name] = assign_block_name(
@@ -408,6 +551,22 @@ class Program(ProgramViews, Problem):
             Function from bags to an expression with one score per bag.
         instances : callable, optional
             Function from an array of instances to an expression with one score per instance.
+
+        Raises
+        ------
+        DeclarationError
+            If an argument is not a function.
+
+        Examples
+        --------
+        >>> import milopt
+        >>> bags = milopt.as_bags([[[0.0], [2.0]], [[-1.0]]])
+        >>> program = milopt.Program()
+        >>> w = program.variable("w")
+        >>> program.minimize((w - 3) ** 2)
+        >>> program.score(lambda new: milopt.bag_max(w * new.instances[:, 0], new))
+        >>> milopt.solve(program).score(bags).round(4).tolist()
+        [6.0, -3.0]
         """
         if not callable(bags) or not (instances is None or callable(instances)):
             raise DeclarationError("score requires functions of bags and of instances, such as lambda new: f(new) + b.")
@@ -421,6 +580,11 @@ class Program(ProgramViews, Problem):
         ----------
         sentence : str
             The remark.
+
+        Raises
+        ------
+        DeclarationError
+            If `sentence` is not a string.
         """
         if not isinstance(sentence, str):
             raise DeclarationError(f"A remark must be a string, not {sentence!r}.")
@@ -462,6 +626,11 @@ class Program(ProgramViews, Problem):
         -------
         ndarray of shape (n_bags,)
             Scores.
+
+        Raises
+        ------
+        DeclarationError
+            If the program does not declare a score of bags, or the score does not have one value per bag.
         """
         if self.bag_score is None:
             raise DeclarationError(f"Program {self.name!r} does not declare a score; call program.score(...).")
@@ -487,6 +656,11 @@ class Program(ProgramViews, Problem):
         -------
         ndarray of shape (n_instances,)
             Scores.
+
+        Raises
+        ------
+        DeclarationError
+            If the program does not declare a score of instances.
         """
         if self.instance_score is None:
             raise DeclarationError(f"Program {self.name!r} does not declare a score of instances.")
@@ -516,6 +690,11 @@ class Program(ProgramViews, Problem):
         -------
         Constraint
             The block.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no block of this name.
         """
         if not isinstance(name, str) or name not in self.constraints:
             known = ", ".join(self.constraints) or "none"

@@ -5,7 +5,7 @@
    tolerance.
 3. Compute the duality gap on all rows: with a balanced such that e'a = 0, w = R'a is stationary by construction, the
    dual objective D is computed from the held rows, and one pass over the data gives R w, the exact bias and the primal
-   objective P. P - D >= 0 bounds the error, whatever the solver did.
+   objective P. P - D >= 0 bounds the error, independently of the solver.
 4. Stop if the gap reaches the tolerance. Otherwise hold up to `MAX_ADDED_ROWS_PER_GROUP` more rows of each group, those
    with the largest v_r above all held rows of the group, reduce the inner tolerance and continue with 2.
 """
