@@ -9,7 +9,7 @@ instances are written to a `.npy` file, block by block, and memory-mapped. Each 
     large            500,000 x 4,096 (8.2 GB), one convex step at C = 0.1, to 1e-3
 
 Anonymous memory is what the process allocates; resident memory also contains the pages of the file that are in memory,
-which the system takes back if it needs them. Both are peaks; that of anonymous memory is sampled 20 times per second.
+which the system can reclaim. Both are peaks; that of anonymous memory is sampled 20 times per second.
 The gap is that of the certificate. The witnesses of a single step are the instances with the largest inner product with
 the difference of the class means.
 

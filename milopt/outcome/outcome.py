@@ -100,7 +100,7 @@ class Outcome:
 
 
 def violation_clause(status: PointStatus, certificate: Certificate | None) -> str:
-    """Return a clause that says by how much a point violates the constraints; empty if it is feasible."""
+    """Return a clause that states by how much a point violates the constraints; empty if it is feasible."""
     if status is not PointStatus.NONE or certificate is None:
         return ""
     return f", but it violates the constraints by {certificate.violation:.3g}"

@@ -53,7 +53,7 @@ class Attempts:
         `on_step` is called with every step of every attempt.
 
         `jit`: value of `jit_seconds()` at the start of the call. Seconds of just-in-time compilation after it count as
-        `Seconds.jit` of the best result. None takes the present value.
+        `Seconds.jit` of the best result. None uses the present value.
         """
         self._program, self._plan, self._options, self._clock = program, plan, options, clock
         self._on_step = on_step

@@ -7,7 +7,7 @@ objective of the declared program, after its slacks are re-optimised (`completio
 
 A subproblem restricts maxima on their non-convex side and relaxes those on their convex side, so its status is not that
 of the program. If no iterate is feasible for the declared program, the convex-concave procedure is used instead, and
-the message says so.
+the message states that.
 """
 
 from __future__ import annotations

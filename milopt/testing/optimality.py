@@ -47,7 +47,7 @@ def describe_primal_violation(form: StandardForm, x: Vector) -> str:
 def describe_dual_violation(form: StandardForm, x: Vector, z: Vector) -> str:
     """Describe how multipliers z violate the optimality conditions at a feasible point x; return "" if they do not.
 
-    If -z satisfies the optimality conditions, the text says that the sign is wrong.
+    If -z satisfies the optimality conditions, the text states that the sign is wrong.
     """
     if z.shape != (form.m,):
         return f"its multipliers have the shape {z.shape}, and the program has {form.m} rows"

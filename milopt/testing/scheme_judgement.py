@@ -49,7 +49,7 @@ def check_against_known_answer(problem: Problem, result: Result, optimum: float,
     if end is Termination.OPTIMAL and result.point is not PointStatus.CERTIFIED:
         raise WrongAnswerError(f"it is called optimal, and its point is {result.point}")
     if end is Termination.LIMIT:
-        require(result.message, 'a result with termination "limit" needs a message that says which limit it was')
+        require(result.message, 'a result with termination "limit" needs a message that names the limit')
 
 
 def check_point(program: Program, result: Result) -> None:
