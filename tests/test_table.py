@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 from milopt.latex_text import escape_latex, latex_number
 from milopt.table import Table, format_csv
+from tests.pdflatex import MISSING, compile_latex
 
 SPECIAL = "\\{}$%#&_^~<>|\"[*-'`,±×≤≥∞→−–—…\N{NO-BREAK SPACE}"
 TABLE = Table(
@@ -23,12 +22,6 @@ TABLE = Table(
     (("mi-svm (C=10.0, kernel=RBF(s=1e-3))", "0.858 ± 0.048", "50% of {a, b}"), ("[x]", "-1.5e-07", "a_b^c & ~#$\\")),
     frozenset({"mean_accuracy"}),
 )
-DOCUMENT = r"""\documentclass{article}
-\usepackage{booktabs}
-\begin{document}
-%s
-\end{document}
-"""
 
 
 def is_balanced(text: str) -> bool:
@@ -101,15 +94,7 @@ def test_csv_has_all_columns_of_all_rows_and_full_precision() -> None:
     ]
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.skipif(bool(MISSING), reason=MISSING or "pdflatex is there")
 def test_tables_with_every_special_character_compile(tmp_path: Path) -> None:
     every = Table("title % & #", ("head_1 %", *SPECIAL), ((SPECIAL * 2, *SPECIAL), ("[1]", *("**",) * len(SPECIAL))))
-    (tmp_path / "table.tex").write_text(DOCUMENT % f"{TABLE.latex()}\n\n{every.latex()}", encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    compile_latex(f"{TABLE.latex()}\n\n{every.latex()}", tmp_path, r"\usepackage{booktabs}")

@@ -17,7 +17,7 @@ from milopt.display.residuals import draw_residuals
 from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
-from milopt.picture_style import COLOURS, FAINT_INK, WARM_COLOUR, draws
+from milopt.picture_style import COLOURS, FAINT_INK, INK, WARM_COLOUR, draws
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
+BAR_COLOUR = (INK, 0.13)
+"""Colour of bars behind a curve: the ink, nearly transparent, for light and dark pages."""
 ZERO_GAP_TOLERANCE = 1e-14
 """Gaps up to this value are rounding errors and are not drawn on a logarithmic axis."""
 
@@ -234,7 +236,7 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     ended = "fixed point" if curve.ended == "stationary" else curve.ended
     set_title(axes, f"{ended} after {steps.size} step{'' if steps.size == 1 else 's'}")
     second_axes = axes.twinx()
-    second_axes.bar(steps, curve.changed, color="0.88", width=0.6)
+    second_axes.bar(steps, curve.changed, color=BAR_COLOUR, width=0.6)
     second_axes.set_ylabel("witnesses changed", color=FAINT_INK)
     second_axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     second_axes.tick_params(axis="y", colors=FAINT_INK)

@@ -34,10 +34,11 @@ class CriticalDifferenceDisplay(Display):
     """Critical-difference diagram of mean ranks on an axis from 1 (best, on the left) to the number of models.
 
     The ruler above the axis is as long as the critical difference: two models differ significantly if their mean ranks
-    are farther apart. Bars join models that do not differ significantly at the level of the ranking. Dark bars are
-    those of the Nemenyi test for all pairs, or, if there is a control, of the Bonferroni-Dunn test against it. Blue
-    bars are those of Wilcoxon's signed-rank test with Holm's correction, which does not depend on the other models.
-    A bar joins neighbours by rank of which no two differ (with a control: of which none differs from the control).
+    are farther apart. Bars join models that do not differ significantly at the level of the ranking. The upper bars are
+    those of the Nemenyi test for all pairs, or, if there is a control, of the Bonferroni-Dunn test against it. The blue
+    bars below them are those of Wilcoxon's signed-rank test with Holm's correction, which does not depend on the other
+    models. A bar joins neighbours by rank of which no two differ (with a control: of which none differs from the
+    control).
 
     Parameters
     ----------
@@ -145,9 +146,9 @@ class CriticalDifferenceDisplay(Display):
             joined, pairs = f"{ranking.control} and neighbours that do not differ from it", k - 1
         none = "" if self.bars_[WILCOXON_HOLM] else " (no such bar)"
         text = (
-            f"A bar joins {joined} at level {ranking.alpha:g}: dark by the test of {ranking.test} (critical difference "
-            f"{ranking.critical_difference:.2f}), blue by Wilcoxon's test with Holm's correction{none}. "
-            f"Friedman: p = {ranking.p_value:.2g}."
+            f"A bar joins {joined} at level {ranking.alpha:g}: above by the test of {ranking.test} (critical "
+            f"difference {ranking.critical_difference:.2f}), below, in blue, by Wilcoxon's test with Holm's "
+            f"correction{none}. Friedman: p = {ranking.p_value:.2g}."
         )
         if not can_be_significant(n, pairs, ranking.alpha):
             text += f" With {n} data sets, Wilcoxon's test cannot find a difference at this level."

@@ -164,7 +164,8 @@ class PerformanceProfileDisplay(Display):
             style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINE_STYLES[k // len(COLOURS) % len(LINE_STYLES)]}
             axes.step(places, shares, where="post", label=name, **style)
         axes.set_xscale("log")
-        axes.set_xlim(1.0, right)
+        # A curve that rises at factor 1 is beside the left axis, not behind it.
+        axes.set_xlim(right**-0.015, right)
         label_logarithmic_axis(axes.xaxis)
         axes.set_ylim(0.0, 1.03)
         axes.set_xlabel("factor of the best time")

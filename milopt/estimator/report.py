@@ -108,7 +108,7 @@ class Report:
             *_attempt_lines(content["programs"]),
             (
                 "status",
-                ", ".join(filter(None, (content["status"], f"point {content['point']}", content["message"]))),
+                ". ".join(filter(None, (f"{content['status']}, point {content['point']}", content["message"]))),
             ),
             ("objective", "-" if content["objective"] is None else f"{content['objective']:.8g}"),
             ("certificate", _format_certificate(content["certificate"])),

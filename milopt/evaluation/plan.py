@@ -85,7 +85,8 @@ class Plan:
             name, _, text = item.partition("=")
             words += ["--positive", str(parse_value(text))] if name == "positive" else ["--set", item]
         for item in self.grid or ():
-            words += ["--grid", item]
+            # Double quotes need no escape between the single quotes of a shell.
+            words += ["--grid", item if '"' in item else item.replace("'", '"')]
         return words
 
     @property

@@ -55,10 +55,17 @@ def make_section(document: Document, pictures: Pictures) -> PageSection:
 
 
 def make_joint_sections(documents: Sequence[Document], pictures: Pictures) -> list[PageSection]:
-    """Return the sections about several documents: a ranking of the evaluations, and profiles of the comparisons."""
+    """Return the sections about several documents: a ranking of the evaluations, and profiles of the comparisons.
+
+    The evaluations are not ranked again if one of the documents is their ranking.
+    """
     sections = []
     evaluations = [document.content for document in documents if isinstance(document.content, EvaluationReport)]
-    if len({evaluation.data for evaluation in evaluations}) > 1:
+    rankings = [document.content for document in documents if isinstance(document.content, Ranking)]
+    data = {evaluation.data for evaluation in evaluations}
+    models = {row.model for evaluation in evaluations for row in evaluation.table}
+    is_ranked = any(set(ranking.data) == data and set(ranking.models) == models for ranking in rankings)
+    if len(data) > 1 and not is_ranked:
         try:
             sections.append(_ranking_section(rank(evaluations), pictures))
         except MiloptError as reason:
@@ -164,7 +171,7 @@ def _evaluation_section(report: EvaluationReport, pictures: Pictures) -> PageSec
     body = join(
         [
             sortable(report.summary_table()),
-            notes(report.remarks()),
+            notes(report.findings()),
             element("div", pictures.strips(report), class_="pictures"),
             _folds_table(report),
         ]

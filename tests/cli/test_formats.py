@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import milopt
+from tests.pdflatex import MISSING, compile_latex
 
 
 @pytest.fixture
@@ -104,3 +105,13 @@ def test_a_report_shows_every_data_set_of_an_evaluation(run, commands, tmp_path:
     outcome = run("report", commands["rank"][1], "-o", page)
     assert outcome.code == 0, outcome.err
     assert {"small", "other_set"} <= set(page.read_text().replace("<", " ").replace(",", " ").split())
+
+
+@pytest.mark.skipif(bool(MISSING), reason=MISSING or "pdflatex is there")
+def test_every_table_compiles(run, commands, small_csv: Path, tmp_path: Path) -> None:
+    every = commands | {"models": ("models",)}
+    texts = [run(*every[name], "--format", "latex").out for name in NAMES]
+    texts.append(run("inspect", small_csv, "-m", "miles", "--tables", "latex").out)
+    assert all(text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0 for text in texts)
+    preamble = r"\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}\setlength{\parindent}{0pt}"
+    compile_latex("\n\n".join([r"\small", *texts]), tmp_path, preamble)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from milopt.errors import DeclarationError
 from milopt.inspection.number_names import NumberNames, name_of_number, names_of_numbers
 from milopt.model_registry import get_model, model_names
 from milopt.models import MILES, MIORDM, MISVM, ShapeletBoost
+from tests.pdflatex import MISSING, compile_latex
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([-1, 1], 7)
@@ -152,21 +151,10 @@ def test_a_declaration_without_return_is_one_sentence() -> None:
             call(BAGS, Y)
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.skipif(bool(MISSING), reason=MISSING or "pdflatex is there")
 def test_the_programs_of_all_models_compile(tmp_path: Path) -> None:
     texts = [get_model(name)().program(BAGS, Y).to_latex() for name in model_names()]
-    body = "\n".join(rf"\[{text}\]" for text in texts)
-    preamble = r"\documentclass{article}\usepackage{amsmath,amssymb}\begin{document}"
-    document = rf"{preamble}{body}\end{{document}}"
-    (tmp_path / "programs.tex").write_text(document, encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "programs.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    compile_latex("\n".join(rf"\[{text}\]" for text in texts), tmp_path, r"\usepackage{amsmath,amssymb}")
 
 
 def test_large_problems_are_not_declared_again(monkeypatch: pytest.MonkeyPatch) -> None:

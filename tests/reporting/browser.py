@@ -18,6 +18,12 @@ from typing import Any
 DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
 MISSING = "" if DRIVER and BROWSER else "needs the programs chromium and chromedriver (Debian: chromium-driver)"
 """Reason why there is no browser; empty if there is one."""
+ARGUMENTS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"),
+    *("--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
+    "--disable-sync",
+)
+"""Arguments of the browser: no window, and no connection of its own."""
 
 
 class Browser:
@@ -25,10 +31,7 @@ class Browser:
 
     def __init__(self, base: str) -> None:
         self._base = base
-        options = {
-            "binary": BROWSER,
-            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"],
-        }
+        options = {"binary": BROWSER, "args": list(ARGUMENTS)}
         capabilities = {
             "browserName": "chrome",
             "goog:chromeOptions": options,

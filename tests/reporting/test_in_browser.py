@@ -6,38 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from milopt.cli.app import app
 from milopt.reporting.documents import as_document
 from milopt.reporting.page import make_page
 from tests.reporting.browser import MISSING, Browser, start_browser
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING or "there is a browser")
-ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = (
-    ("fit", "--model", "mi-svm"),
-    (
-        "compare",
-        "--models",
-        "miles,set-kernel-svm",
-        "--solvers",
-        "highs,clarabel,libsvm",
-        "--folds",
-        "2",
-        "--jobs",
-        "1",
-    ),
-    ("evaluate", "--model", "miles,ls-svm", "--protocol", "1x2", "--grid", "scale=none", "--no-store"),
-)
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    documents = []
-    for command, *options in COMMANDS:
-        outcome = CliRunner().invoke(app, [command, str(ROOT / "examples/bags.csv"), *options, "--json"])
-        documents.append(as_document(json.loads(outcome.stdout), f"{command}.json"))
+def page(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of all results, and of one evaluation that their ranking does not have."""
+    documents = [as_document(json.loads(path.read_text()), path.name) for path in files.values()]
+    third = json.loads(files["evaluate"].read_text()) | {"data": "third", "digest": "third"}
+    documents.append(as_document(third, "third.json"))
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(make_page(documents))
     return path
@@ -69,6 +51,16 @@ def click(browser: Browser, name: str) -> str:
         return head.getAttribute("aria-sort");
     """
     return browser.run(script.replace("NAME", json.dumps(name)))
+
+
+def test_the_page_has_a_section_of_every_kind(browser: Browser, files: dict[str, Path]) -> None:
+    headings = browser.run("return [...document.querySelectorAll('h2')].map((head) => head.textContent)")
+    assert len(headings) == len(files) + 3
+    kinds = {"Fit of", "Comparison on", "Evaluation on", "Ranks over 2", "Ranks over 3", "Solvers over all comparisons"}
+    assert {kind for kind in kinds for heading in headings if heading.startswith(kind)} == kinds
+    # The overview leads to every section.
+    script = "return [...document.querySelectorAll('nav a')].map((link) => document.querySelector(link.hash).tagName)"
+    assert browser.run(script) == ["SECTION"] * len(headings)
 
 
 def test_there_is_no_error_and_nothing_is_loaded(browser: Browser) -> None:
@@ -131,3 +123,15 @@ def test_closed_parts_are_open_on_paper(browser: Browser) -> None:
     assert browser.run("return document.querySelector('details').open") is False
     browser.run("dispatchEvent(new Event('beforeprint'))")
     assert browser.run("return [...document.querySelectorAll('details')].every((each) => each.open)") is True
+
+
+def test_large_areas_of_pictures_are_not_bright_on_a_dark_page(browser: Browser) -> None:
+    browser.set_media(1000, scheme="dark")
+    script = """
+        const isLarge = (box) => box.width * box.height > 400;
+        return [...document.querySelectorAll("figure svg path")].filter((each) => isLarge(each.getBBox()))
+            .map((each) => getComputedStyle(each))
+            .filter((style) => style.fill !== "none" && style.fillOpacity * style.opacity > 0.5)
+            .map((style) => style.fill);
+    """
+    assert [colour for colour in browser.run(script) if luminance(colour) > 0.6] == []

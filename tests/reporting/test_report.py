@@ -27,19 +27,6 @@ from milopt.reporting.page import make_page
 from tests.evaluation.test_ranking import evaluations_as_json
 
 NASTY = "<script>alert('&')</script>"
-COMMANDS = {
-    "fit": ("fit", "examples/bags.csv", "--model", "mi-svm", "--set", "C=10"),
-    "one step": ("fit", "examples/bags.csv", "--model", "miles"),
-    "compare": (
-        *("compare", "examples/bags.csv", "--models", "miles,set-kernel-svm"),
-        *("--solvers", "highs,libsvm", "--folds", "2", "--jobs", "1"),
-    ),
-    "evaluate": (
-        *("evaluate", "examples/bags.csv", "--model", "miles,ls-svm,set-kernel-svm"),
-        *("--protocol", "1x2", "--grid", "scale=none", "--no-store"),
-    ),
-}
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Page(HTMLParser):
@@ -73,25 +60,6 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.elements)
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the JSON results of the commands."""
-    folder, written = tmp_path_factory.mktemp("results"), {}
-    for name, command in COMMANDS.items():
-        words = [str(ROOT / word) if word.startswith("examples/") else word for word in command]
-        outcome = CliRunner().invoke(app, [*words, "--json"])
-        assert outcome.exit_code == 0, outcome.output
-        written[name] = folder / f"{name}.json"
-        written[name].write_text(outcome.stdout)
-    other = json.loads(written["evaluate"].read_text()) | {"data": "other", "digest": "other"}
-    written["other"] = folder / "other.json"
-    written["other"].write_text(json.dumps(other))
-    ranked = CliRunner().invoke(app, ["rank", str(written["evaluate"]), str(written["other"]), "--json"])
-    written["rank"] = folder / "rank.json"
-    written["rank"].write_text(ranked.stdout)
-    return written
-
-
 def write(files: list[Path], folder: Path, *more: str) -> Page:
     path = folder / "report.html"
     outcome = CliRunner().invoke(app, ["report", *map(str, files), "--output", str(path), *more])
@@ -114,12 +82,21 @@ def test_a_page_has_every_result_with_its_numbers_pictures_and_command(files, tm
     comparison = json.loads(files["compare"].read_text())
     assert "libsvm only solves C-SVM duals" in words
     assert f"{comparison['cells'][0]['accuracy']:.3f}" in words
-    # The two evaluations are ranked, although no ranking of them was given.
-    assert words.count("Ranks over 2 data sets") == 2 * 2
+    # The two evaluations are ranked once, in the overview and in a section: their ranking is one of the files.
+    assert words.count("Ranks over 2 data sets") == 2
     pictures = page.count("svg")
-    # Steps and margins of two fits; times, strips and profile; strips of two evaluations; two rankings.
-    assert pictures == 4 + 3 + 2 + 2
+    # Steps and margins of two fits; times, strips and profile of two comparisons, and their joint profile; strips of
+    # two evaluations; the ranking.
+    assert pictures == 4 + 2 * 3 + 1 + 2 + 1
     assert page.count("section") == len(files) + 1
+    # The command of an evaluation is printed once.
+    assert "The same table" not in words
+
+
+def test_evaluations_without_their_ranking_are_ranked(files, tmp_path: Path) -> None:
+    page = write([files["evaluate"], files["evaluate other"]], tmp_path)
+    assert page.text.count("Ranks over 2 data sets") == 2
+    assert page.count("section") == 3
 
 
 def test_one_result_has_no_overview(files, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_a_fit_by_any_solver_has_the_right_status(name: str, cut: dict[str, floa
     assert all(step.certificate.holds(1e-6) for step in result.history)
     # The first master has one column per side, the best of one descent from the same start.
     assert result.history[0].objective == pytest.approx(first, abs=1e-5)
-    assert "status      limit, point feasible, Stopped after 4 rounds" in str(model.report())
+    assert "status      limit, point feasible. Stopped after 4 rounds" in str(model.report())
 
 
 @cache
