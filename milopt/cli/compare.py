@@ -71,7 +71,12 @@ def compare(
     """Compare models and solvers: objective, certificate, time, cross-validated accuracy, agreement."""
     from milopt.comparison.compare import compare as compare_models
     from milopt.comparison.comparison_view import cell_notes, cells_table
-    from milopt.comparison.formulation import default_models, default_solvers, resolve_solver_names
+    from milopt.comparison.formulation import (
+        default_models,
+        default_solvers,
+        missing_solvers_note,
+        resolve_solver_names,
+    )
     from milopt.comparison.layout import Layout
     from milopt.solving.options import Options
 
@@ -99,14 +104,16 @@ def compare(
         )
         # After Ctrl-C, finished cells may still wait for unfinished cells that come before them in the table.
         printer.print_remaining()
+    missing = "" if solvers else missing_solvers_note()
+    closing = [missing, *result.closing_lines()] if missing else result.closing_lines()
     if as_json:
         print_json(result.as_dict() | {"command": recorded_command()})
     elif table_format is not OutputFormat.text:
         agreements = [f"{agreement.model}: {agreement}" for agreement in result.agreements]
-        notes = [*agreements, *cell_notes(result.cells), *result.closing_lines()]
+        notes = [*agreements, *cell_notes(result.cells), *closing]
         print_formatted(cells_table("", result.cells), result.rows(), notes, table_format)
     else:
-        for text in (*layout.notes(result.cells), *result.closing_lines()):
+        for text in (*layout.notes(result.cells), *closing):
             typer.echo(text)
     if plot is not None:
         plot_comparison(result, plot)

@@ -157,6 +157,12 @@ def default_solvers() -> list[str]:
     return direct + [name for name in EXTRA_DEFAULT_SOLVERS if registry.get_solver(name).availability().installed]
 
 
+def missing_solvers_note() -> str:
+    """Return a line with the solvers that would be compared by default if they were installed; empty if all are."""
+    missing = [solver.name for solver in registry.single_solvers() if not solver.availability().installed]
+    return f"not installed: {', '.join(missing)}; `milopt solvers` shows how to install them" if missing else ""
+
+
 def resolve_solver_names(names: Sequence[str]) -> list[str]:
     """Return the registered names of solvers without repetition; raise UnknownNameError for an unknown name."""
     return list(dict.fromkeys(registry.get_solver(name).name for name in names))

@@ -98,15 +98,15 @@ def require_solver(name: str) -> Solver:
     return solver
 
 
+def single_solvers() -> list[Solver]:
+    """Return all solvers that do not belong to a family, installed or not, in the order of their names."""
+    loaded_classes = _solver_classes().values()
+    return [loaded() for loaded in loaded_classes if not isinstance(loaded, Exception) and not _is_family(loaded)]
+
+
 def installed_solvers() -> list[Solver]:
     """Return all installed solvers that do not belong to a family, in the order of their names."""
-    solvers: list[Solver] = []
-    for loaded in _solver_classes().values():
-        if not isinstance(loaded, Exception) and not _is_family(loaded):
-            solver = loaded()
-            if solver.availability().installed:
-                solvers.append(solver)
-    return solvers
+    return [solver for solver in single_solvers() if solver.availability().installed]
 
 
 def ranked_solvers(profile: Profile) -> list[Solver]:

@@ -25,6 +25,21 @@ def test_the_table_has_every_model_solver_and_reason(run, small_csv: Path) -> No
     assert outcome.err == ""
 
 
+def test_solvers_that_are_not_installed_are_listed_below_the_table(run, small_csv: Path, monkeypatch) -> None:
+    from milopt.solvers.ecos.solver import ECOS
+    from milopt.solving.solver import Availability
+
+    monkeypatch.setattr(ECOS, "availability", lambda self: Availability(False, None, "pip install ecos"))
+    arguments = ("compare", small_csv, "--models", "set-kernel-svm", "--folds", 2, "--jobs", 1)
+    outcome = run(*arguments)
+    assert outcome.code == 0, outcome.err
+    note = next(line for line in outcome.out.splitlines() if line.startswith("not installed: "))
+    assert "ecos" in note.partition(";")[0]
+    assert note.endswith("`milopt solvers` shows how to install them")
+    # Solvers that the user did not ask for are not missed.
+    assert "not installed" not in run(*arguments, "--solvers", "highs").out
+
+
 def test_json_has_the_cells_and_the_agreement(run, small_csv: Path) -> None:
     outcome = run(
         "compare", small_csv, "--models", "miles,set-kernel-svm", "--folds", 2, "--set", "C=10", "--jobs", 1, "--json"
