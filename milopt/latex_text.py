@@ -22,7 +22,6 @@ _LATEX_OF_CHARACTER = {
     "<": "$<$",
     ">": "$>$",
     "|": "$|$",
-    '"': "''",
     "±": r"$\pm$",
     "×": r"$\times$",
     "·": r"$\cdot$",
@@ -41,16 +40,35 @@ _LIGATURES = frozenset("-'`,")
 """Characters that become another character if they are repeated."""
 _ROW_END_ARGUMENTS = ("[", "*")
 """Characters that begin an argument of the end of the row before them."""
+_CODE = re.compile(r"(`{1,2})([^`]+)\1")
+"""Code in a description, between one or two backticks."""
+_BEFORE_OPENING_QUOTE = frozenset(" (")
+"""Characters after which a double quote opens."""
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|[-+]?inf"
 _NUMBERS = re.compile(rf"({_NUMBER})(?: ± ({_NUMBER}))?", re.IGNORECASE)
 
 
 def escape_latex(text: str) -> str:
-    """Return a text as LaTeX, on one line, with special characters escaped."""
+    """Return a text as LaTeX, on one line, with special characters escaped; code in backticks is in typewriter type."""
     plain = " ".join(text.split())
     pieces = ["{}"] if plain.startswith(_ROW_END_ARGUMENTS) else []
-    for character, following in zip(plain, f"{plain[1:]} ", strict=False):
-        pieces.append(_LATEX_OF_CHARACTER.get(character, character))
+    end = 0
+    for match in _CODE.finditer(plain):
+        # Typewriter fonts have the double quote of code.
+        code = '"'.join(map(_escape, match[2].split('"')))
+        pieces += [_escape(plain[end : match.start()]), rf"\texttt{{{code}}}"]
+        end = match.end()
+    return "".join([*pieces, _escape(plain[end:])])
+
+
+def _escape(text: str) -> str:
+    """Return a text without code as LaTeX; double quotes open after a space, and close otherwise."""
+    pieces = []
+    for before, character, following in zip(f" {text}", text, f"{text[1:]} ", strict=False):
+        if character == '"':
+            pieces.append("``" if before in _BEFORE_OPENING_QUOTE else "''")
+        else:
+            pieces.append(_LATEX_OF_CHARACTER.get(character, character))
         if character == following and character in _LIGATURES:
             pieces.append("{}")
     return "".join(pieces)

@@ -86,6 +86,19 @@ def test_escaped_text_is_balanced_and_has_no_special_character_left(text: str) -
     assert not escaped.startswith(("[", "*"))
 
 
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ('such as "4/D" or ("x")', "such as ``4/D'' or (``x'')"),
+        ("see `a_b`, ``c=1``", r"see \texttt{a\_b}, \texttt{c=1}"),
+        ('`d="all"`', r'\texttt{d="all"}'),
+        ("one ` only", "one ` only"),
+    ],
+)
+def test_quotes_and_code_are_set_as_such(text: str, latex: str) -> None:
+    assert escape_latex(text) == latex
+
+
 def test_csv_has_all_columns_of_all_rows_and_full_precision() -> None:
     text = format_csv([{"a": 1 / 3, "b": 'say "x", y'}, {"a": None, "c": 2}])
     assert list(csv.DictReader(io.StringIO(text))) == [
