@@ -30,6 +30,7 @@ def matches_type(value: object, hint: Any) -> bool:
 
     An integer within the range of floats matches `float`; a boolean does not match `int`.
     """
+    hint = expand_alias(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any or hint is object:
         return True
@@ -53,6 +54,17 @@ def matches_type(value: object, hint: Any) -> bool:
     if isinstance(origin or hint, type):
         return isinstance(value, origin or hint)
     raise TypeError(f"there is no check for the type {hint!r}")
+
+
+def expand_alias(hint: Any) -> Any:
+    """Return the type that an alias of the statement `type` stands for; other types are returned unchanged.
+
+    `NDArray` is such an alias since numpy 2.5, and its arguments are those of the alias.
+    """
+    value = getattr(get_origin(hint) or hint, "__value__", None)
+    if value is None:
+        return hint
+    return expand_alias(value[get_args(hint)] if get_args(hint) else value)
 
 
 def _is_within_floats(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,18 @@ from milopt.outcome.result import Result
 def test_values_match_their_types_and_no_other_types(hint: Any, right: list[object], wrong: list[object]) -> None:
     assert all(matches_type(value, hint) for value in right)
     assert not any(matches_type(value, hint) for value in wrong)
+
+
+def test_aliases_of_types_stand_for_their_types() -> None:
+    """`NDArray` is such an alias since numpy 2.5."""
+    make_alias = pytest.importorskip("typing_extensions", reason="makes aliases before Python 3.12").TypeAliasType
+    scalar = TypeVar("scalar", bound=np.generic)
+    arrays = make_alias("arrays", np.ndarray[Any, np.dtype[scalar]], type_params=(scalar,))  # type: ignore[valid-type]
+    numbers = make_alias("numbers", int | None)
+    assert matches_type(np.ones(2), arrays[np.float64])
+    assert not matches_type(np.arange(2), arrays[np.float64])
+    assert matches_type((np.ones(2), None), tuple[arrays[np.float64], numbers])
+    assert not matches_type("1", numbers)
 
 
 def test_the_error_names_the_wrong_field() -> None:
