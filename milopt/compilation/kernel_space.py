@@ -1,10 +1,11 @@
 """Kernel values between the points of one function, and coordinates of the points in the kernel's space.
 
-Rows of the kernel matrix are computed only if they are needed, and at most once.
+Rows of the kernel matrix are computed only if they are needed, and at most once if they fit into the cache.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -21,8 +22,16 @@ from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram import inner_products, submatrix, symmetrise
 from milopt.declaration.kernels.gram_cache import cached_gram
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
-from milopt.errors import ConvexityError
+from milopt.errors import ConvexityError, UnsupportedError
 
+ZERO_PIVOT_FRACTION = 1e-13
+"""Squared distance from the span of other points, relative to the largest K(x, x), below which it is 0."""
+MAX_CACHED_BYTES = 2 * 2**30
+"""Size of the rows of the kernel matrix up to which they are cached; larger ones are computed again in blocks."""
+BLOCK_BYTES = 128 * 2**20
+"""Size of the blocks of rows of the kernel matrix that are not cached."""
+MAX_MATRIX_BYTES = 8 * 2**30
+"""Size of the largest matrix of kernel values, or of their combinations, that is computed."""
 MIN_FULL_GRAM_FRACTION = 0.75
 """Smallest requested fraction of the points for which the full Gram matrix is returned, not a copy of a submatrix."""
 
@@ -34,7 +43,8 @@ class KernelSpace:
     f(x) = <w, phi(x)>, and no matrix of kernel values over all points is computed. Otherwise it is the vector a over
     the points with f = sum_p a_p K(x_p, .), and the rows K(x_p, all points) of the kernel matrix are cached. They are
     computed in blocks: each call that needs new rows adds one block. A point whose row is in the cache is called
-    touched.
+    touched. Rows that would increase the cache beyond `MAX_CACHED_BYTES` are computed each time they are needed, in
+    blocks of `BLOCK_BYTES`.
     """
 
     def __init__(self, space: FunctionSpace) -> None:
@@ -86,10 +96,35 @@ class KernelSpace:
         self.touched = np.concatenate([self.touched, new])
         self._starts = np.append(self._starts, self.touched.size)
 
+    def _can_cache(self, index: Index) -> bool:
+        """Return True if the rows of the points in `index` are cached, or small enough to be cached."""
+        new = np.unique(index[self.place[index] < 0]).size
+        return new == 0 or 8 * (self.touched.size + new) * self.count <= MAX_CACHED_BYTES
+
+    def _row_blocks(self, points: Index) -> Iterator[tuple[slice, Matrix]]:
+        """Yield slices of `points` with the rows K(points[slice], all points), without caching them."""
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.count)))
+        for start in range(0, points.size, step):
+            part = slice(start, start + step)
+            yield part, self.function.kernel(self.points[points[part]], self.points)
+
+    def _check_size(self, rows: int, columns: int) -> None:
+        """Raise `UnsupportedError` if a matrix of this shape is larger than `MAX_MATRIX_BYTES`."""
+        if 8 * rows * columns > MAX_MATRIX_BYTES:
+            raise UnsupportedError(
+                f"The kernel {self.function.kernel} of {self.function.name!r} has no features, so that this form of "
+                f"the program needs a matrix of {rows} x {columns} numbers ({8e-9 * rows * columns:.1f} GB; the limit "
+                f"is {1e-9 * MAX_MATRIX_BYTES:.1f} GB). Use a kernel with features, such as Nystrom(kernel, rank=300), "
+                "or fewer instances."
+            )
+
     def gram(self, rows: Index, columns: Index) -> Matrix:
         """Return K(rows, columns), read-only; if there are no features, touch the points in `columns`."""
         if self.features is not None:
             return self.features.gram(rows, columns)
+        if not self._can_cache(columns):
+            self._check_size(rows.size, columns.size)
+            return self.function.kernel(self.points[rows], self.points[columns])
         self.ensure_rows(columns)
         if len(self._blocks) == 1 and all(_is_full_range(index, self.count) for index in (self.touched, columns, rows)):
             return self._blocks[0].T
@@ -149,13 +184,27 @@ class KernelSpace:
         self._reduced = CombinationGram(combinations, active, product)
         return product
 
+    def combination_coordinates(self, combinations: sp.csr_array) -> Matrix:
+        """Return L with E K E' = L L' up to rounding errors, one row per row of E = `combinations`."""
+        gram = self.combination_gram(combinations, np.arange(combinations.shape[0]))
+        lower, order = pivoted_cholesky(gram, ZERO_PIVOT_FRACTION * float(np.max(np.diagonal(gram), initial=0.0)))
+        result = np.empty_like(lower)
+        result[order] = lower
+        return result
+
     def _cross_gram(self, left: sp.csr_array, right: sp.csr_array) -> Matrix:
         """Return E K G' for E = `left` and G = `right`, whose rows are linear combinations of points."""
         if self.features is not None:
             return inner_products(self.features.combine(left), self.features.combine(right))
         points = np.unique(left.indices).astype(np.intp)
+        self._check_size(left.shape[0], right.shape[0])
         if not points.size:
             return np.zeros((left.shape[0], right.shape[0]))
+        if not self._can_cache(points):
+            weights, product = sp.csc_array(left), np.zeros((left.shape[0], right.shape[0]))
+            for part, rows in self._row_blocks(points):
+                product += weights[:, points[part]] @ np.asarray(right @ rows.T).T
+            return product
         self.ensure_rows(points)
         # Add up the product block by block, without first copying all blocks into one matrix.
         placed = as_csr(
@@ -163,9 +212,9 @@ class KernelSpace:
         )
         total = np.zeros((left.shape[0], self.count))
         for rows, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
-            part = placed[:, start:stop]
-            if part.nnz:
-                total += part @ rows
+            block_weights = placed[:, start:stop]
+            if block_weights.nnz:
+                total += block_weights @ rows
         return np.asarray(right @ total.T).T
 
     # -- functions as vectors ------------------------------------------------------------------------------------
@@ -190,6 +239,11 @@ class KernelSpace:
         support = np.flatnonzero(function)
         if not support.size:
             return np.zeros(self.count)
+        if not self._can_cache(support):
+            total = np.zeros(self.count)
+            for part, rows in self._row_blocks(support):
+                total += function[support[part]] @ rows
+            return total
         self.ensure_rows(support)
         weights = np.zeros(self.touched.size)
         weights[self.place[support]] = function[support]
@@ -228,8 +282,10 @@ class KernelSpace:
         return float(np.sqrt(max(squared, rounding)))
 
     def _diagonal(self, points: Index) -> Vector:
-        """Return |K(x, x)| of the given points, which must be touched."""
+        """Return |K(x, x)| of the given points."""
         place = self.place[points]
+        if (place < 0).any():
+            return np.abs(self.function.kernel.diagonal(self.points[points]))
         result = np.empty(points.size)
         for block, (start, stop) in zip(self._blocks, pairwise(self._starts.tolist()), strict=True):
             mine = np.flatnonzero((place >= start) & (place < stop))
@@ -333,7 +389,7 @@ class Whitening:
         """
         square = self.space.gram(new, new)
         scale = max(float(np.max(np.diagonal(square))), float(np.max(np.abs(self.factor), initial=0.0)) ** 2)
-        lower, order = pivoted_cholesky(square - old @ old.T, 1e-13 * max(scale, 1e-300))
+        lower, order = pivoted_cholesky(square - old @ old.T, ZERO_PIVOT_FRACTION * max(scale, 1e-300))
         rank = lower.shape[1]
         fresh = np.zeros((new.size, rank))
         fresh[order] = lower

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace, Whitening
@@ -13,7 +14,7 @@ from milopt.compilation.status import Termination
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.kernel import Linear
 from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer, solve_margin_program
-from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern, margin_columns
+from milopt.solvers.native.margin_newton.margin_pattern import MarginPattern, has_few_rows, margin_columns
 from milopt.solving.form_engine import FormAnswer, FormEngine
 
 TARGET_GAP_FRACTION, ACCEPTED_GAP_FRACTION = 1e-3, 0.1
@@ -32,8 +33,8 @@ class MarginEngine(FormEngine):
     def __init__(self, tolerance: float) -> None:
         self._tolerance = tolerance
         self._last: tuple[MarginPattern, MarginAnswer] | None = None
-        self._coordinates: tuple[KernelSpace, FeatureRows] | None = None
-        """Last space without features, and the exact coordinates of its points."""
+        self._coordinates: tuple[KernelSpace | sp.csr_array, FeatureRows] | None = None
+        """Last space without features, or its combinations of points, and the exact coordinates of these."""
 
     def solve(self, form: EvaluationForm, spaces: Sequence[KernelSpace], time_limit: float | None) -> FormAnswer | None:
         """Solve a form; None if it is not a margin program."""
@@ -41,8 +42,7 @@ class MarginEngine(FormEngine):
             return None
         if margin_columns(form) is None:
             return None
-        features = self._features_of(spaces[0])
-        pattern = MarginPattern.of(form, features)
+        pattern = MarginPattern.of(form, *self._features_of(form, spaces[0]))
         if pattern is None:
             return None
         answer = self._solve_program(pattern, time_limit)
@@ -66,20 +66,29 @@ class MarginEngine(FormEngine):
         again = solve_margin_program(pattern.program, *gaps, None, left)
         return again if again.gap < answer.gap else answer
 
-    def _features_of(self, space: KernelSpace) -> FeatureRows:
-        """Return the features of the points of a function, or their exact coordinates if the kernel has no features."""
+    def _features_of(self, form: EvaluationForm, space: KernelSpace) -> tuple[FeatureRows, sp.csr_array]:
+        """Return features, and the rows of the form as their combinations.
+
+        If the kernel has no features, exact coordinates replace them: those of the rows if they are few, otherwise
+        those of the points.
+        """
+        combinations = form.rows.E[0]
         if space.features is not None:
-            return space.features
+            return space.features, combinations
+        if has_few_rows(form):
+            if self._coordinates is None or self._coordinates[0] is not combinations:
+                self._coordinates = combinations, FeatureRows(Linear(), space.combination_coordinates(combinations))
+            return self._coordinates[1], sp.eye_array(form.rows.count, format="csr")
         if self._coordinates is None or self._coordinates[0] is not space:
             whitening, every = Whitening(space), np.arange(space.count)
             whitening.extend(every)
             self._coordinates = space, FeatureRows(Linear(), whitening.coordinates(every))
-        return self._coordinates[1]
+        return self._coordinates[1], combinations
 
     def _start_from_last_answer(self, pattern: MarginPattern) -> MarginAnswer | None:
         """Return the last answer if the new program has the same groups and the same features.
 
-        Coordinates of other points are other features, even if their number is the same.
+        Coordinates of other points or rows are other features, even if their number is the same.
         """
         if self._last is None:
             return None

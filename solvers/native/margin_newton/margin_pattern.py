@@ -3,7 +3,8 @@
 An evaluation form is a margin program if
 
 * it has one function f with a positive weight of ||f||^2, no other term in f, and a kernel with explicit features;
-  a kernel without features is allowed if there is a bias, and if there are at most `MAX_FACTORISED_POINTS` points;
+  a kernel without features is allowed if there is a bias, and if there are at most `MAX_FACTORISED_POINTS` points
+  (or rows, if they are few, as in programs with one row per bag);
 * every row is an inequality with one slack column, which has a positive coefficient; the slack column of a row is the
   column with the fewest entries among those with positive coefficients only;
 * a slack column has no upper bound, and the cost  q xi + W/2 xi^2  with q >= 0 or W > 0 and, if W = 0, a lower bound;
@@ -24,7 +25,7 @@ import scipy.sparse as sp
 
 from milopt.arrays import Index, Vector
 from milopt.compilation.compiled_form import PrimalDualPoint
-from milopt.compilation.evaluation_form import EvaluationForm, FunctionSpace
+from milopt.compilation.evaluation_form import EvaluationForm
 from milopt.compilation.kernel_space import KernelSpace
 from milopt.cones import NONNEGATIVE
 from milopt.declaration.kernels.feature_rows import FeatureRows
@@ -33,7 +34,9 @@ from milopt.solvers.native.margin_newton.margin_newton import MarginAnswer
 from milopt.solvers.native.margin_newton.margin_program import MarginProgram, MarginRows
 
 MAX_FACTORISED_POINTS = 3000
-"""Number of points up to which the matrix of a kernel without features is factorised, in about one second."""
+"""Number of points or rows up to which the matrix of a kernel without features is factorised, in about one second."""
+MIN_POINTS_PER_ROW = 4
+"""Number of points per row from which the matrix of the rows is factorised, and not the one of the points."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
         return None
     if any(block.cone is not NONNEGATIVE for block in form.blocks if block.count):
         return None
-    if not _has_cheap_coordinates(form.spaces[0]):
+    if not _has_cheap_coordinates(form):
         return None
     curvature = _column_curvature(form)
     if curvature is None:
@@ -94,12 +97,17 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
     return MarginColumns(slack_of_row, A.data[entry], np.where(unused, floor, 0.0), curvature, regularised, bias)
 
 
-def _has_cheap_coordinates(space: FunctionSpace) -> bool:
-    """Return True if the kernel has features, or if the points are few enough to factorise its matrix."""
+def has_few_rows(form: EvaluationForm) -> bool:
+    """Return True if coordinates of the rows are much cheaper than coordinates of the points."""
+    return form.rows.count * MIN_POINTS_PER_ROW <= form.spaces[0].count
+
+
+def _has_cheap_coordinates(form: EvaluationForm) -> bool:
+    """Return True if the kernel has features, or if the points or rows are few enough to factorise their matrix."""
+    space = form.spaces[0]
     kernel = space.function.kernel
-    return space.count > 0 and (
-        kernel.has_features or (kernel.is_semidefinite and space.count <= MAX_FACTORISED_POINTS)
-    )
+    size = form.rows.count if has_few_rows(form) else space.count
+    return space.count > 0 and (kernel.has_features or (kernel.is_semidefinite and size <= MAX_FACTORISED_POINTS))
 
 
 def _column_curvature(form: EvaluationForm) -> Vector | None:
@@ -163,8 +171,8 @@ class MarginPattern:
     program: MarginProgram
 
     @classmethod
-    def of(cls, form: EvaluationForm, features: FeatureRows) -> MarginPattern | None:
-        """Return the form as a margin program with these features of its points; None if it is none."""
+    def of(cls, form: EvaluationForm, features: FeatureRows, combinations: sp.csr_array) -> MarginPattern | None:
+        """Return the form as a margin program, None if it is none; `combinations` of `features` are its rows."""
         roles = margin_columns(form)
         if roles is None:
             return None
@@ -180,7 +188,7 @@ class MarginPattern:
             unit = np.sqrt(ridge / roles.curvature[roles.regularised])
             extra = sp.csr_array(scale_rows(A, 1.0 / scale)[:, roles.regularised] @ sp.diags_array(unit))
         program = MarginProgram(
-            MarginRows(features, scale_rows(take_rows(rows.E[0], order), 1.0 / scale), extra),
+            MarginRows(features, scale_rows(take_rows(combinations, order), 1.0 / scale), extra),
             -rows.g[order] / scale - floor,
             bias,
             roles.bias >= 0,
