@@ -8,7 +8,7 @@ import rst
 from program_directive import example_program
 
 from milopt.estimator import BagClassifier
-from milopt.estimator.parameter_docs import parameter_descriptions
+from milopt.estimator.parameter_docs import parameter_descriptions, parameter_types
 from milopt.model_registry import format_value, get_model, model_names
 from milopt.model_registry.settings import fields_of
 from milopt.solving.explain import SupportTable, explain
@@ -88,12 +88,13 @@ def own_solvers(table: SupportTable) -> list[str]:
 
 
 def hyper_parameters(cls: type[BagClassifier]) -> str:
-    """Return the hyper-parameters of a model with default, grid and description."""
+    """Return the hyper-parameters of a model with type or allowed values, default, grid and description."""
     shared = fields_of(BagClassifier)
-    descriptions = parameter_descriptions(cls)
+    descriptions, types = parameter_descriptions(cls), parameter_types(cls)
     rows = [
         (
             rst.code(field),
+            rst.escape(types.get(field, "")),
             rst.code(format_value(default)),
             rst.codes(format_value(value) for value in cls.grid.get(field, ())),
             rst.escape(descriptions.get(field, "")),
@@ -102,7 +103,7 @@ def hyper_parameters(cls: type[BagClassifier]) -> str:
         if field not in shared
     ]
     after = f"All models have {rst.codes(shared)} too; see :class:`milopt.BagClassifier`.\n\n"
-    return rst.table(("name", "default", "default grid", "meaning"), rows, "12 16 24 48") + after
+    return rst.table(("name", "type", "default", "default grid", "meaning"), rows, "12 16 14 18 40") + after
 
 
 def solver_table(table: SupportTable) -> str:

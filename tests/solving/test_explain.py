@@ -267,6 +267,15 @@ def test_a_non_convex_program_names_a_remedy_that_works(bounds: dict[str, float]
     assert milopt.solve(program, **arguments).termination is Termination.STATIONARY
 
 
+def test_a_non_convex_program_with_bounds_names_a_remedy_that_works_without_a_choice_of_solver() -> None:
+    program = Program("saddle")
+    x = program.variable("x", 2, lower=-1, upper=1)
+    program.minimize(quad_form(x, [[2.0, 0.0], [0.0, -1.0]]) + x[0])
+    with pytest.raises(ConvexityError, match="Use scheme='ccp'"):
+        milopt.solve(program)
+    assert milopt.solve(program, scheme="ccp").termination is Termination.STATIONARY
+
+
 def test_a_concave_norm_of_a_function_with_rows_names_no_remedy(bags: Bags) -> None:
     program = Program("concave")
     f = program.function("f", RBF(s=1.0))

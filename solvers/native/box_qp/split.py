@@ -168,7 +168,7 @@ def check_convex(parts: QuadraticSplit, index: Index, name: str) -> None:
     smallest = float(np.linalg.eigvalsh(block)[0])
     raise ConvexityError(
         f'The box-constrained QP "{name}" is not convex: the smallest eigenvalue of P on the free columns '
-        f"is {smallest:.6g}; native only minimises convex ones."
+        f"is {smallest:.6g}; native only minimises convex ones. Use scheme='ccp'."
     )
 
 
