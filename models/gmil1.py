@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt import as_bags
-from milopt.arrays import Floats
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Floats
 from milopt.bag_kernels.exact import MAX_ENUMERATED_BOXES, number_of_boxes
 from milopt.bag_kernels.grid import fit_grid
 from milopt.declaration.bags.bags import Bags

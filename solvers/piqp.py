@@ -29,7 +29,7 @@ from milopt.errors import ParameterError
 from milopt.solving.capture import capture_output
 from milopt.solving.columnless import answer_without_columns
 from milopt.solving.engine import Change, ChangeKind, Engine
-from milopt.solving.engine_process import EngineProcess
+from milopt.solving.engine_process import EngineProcess, late_reason
 from milopt.solving.options import Options
 from milopt.solving.solver import Solver
 
@@ -79,10 +79,15 @@ class PIQP(Solver):
     package = "piqp"
     extra: ClassVar[str] = "piqp"
     licence = "BSD-2-Clause"
+    time_limit_note = "PIQP has no time limit: it runs in a child process, which is stopped without a point"
 
     def rank(self, profile: Profile) -> float:
         """Return 5: `auto` chooses PIQP only after the solvers that milopt installs by default."""
         return 5.0
+
+    def late_reason(self, options: Options) -> str:
+        """Return why a solve may exceed its time limit, or an empty string if a child process can be used."""
+        return late_reason(self.name, options)
 
     def engine(self, form: StandardForm, options: Options) -> Engine:
         """Return an engine that keeps PIQP's model of the form between solves."""

@@ -77,7 +77,7 @@ def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
             str(int(np.prod(constraint.shape))),
             "" if form is None else str(sum(block.count for block in form.blocks if block.origin == name)),
             _describe_sense(name, constraint, form),
-            constraint.expression.describe(),
+            constraint.expression.describe() if constraint.layout is None else constraint.describe(),
         )
         for name, constraint in program.constraints.items()
     ]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from milopt.compilation.evaluation_form import EvaluationForm, LoweredBlock
-from milopt.compilation.kind import convex_step_kind, may_be_nonzero, program_kind
+from milopt.compilation.kind import convex_step_kind, program_kind
 from milopt.compilation.lowering_attempt import try_lower
 from milopt.compilation.program_curvature import judge_program_convexity, nonconvexity_reason
 from milopt.cones import CONES
-from milopt.declaration.programs.expression import describe_terms
+from milopt.declaration.programs.expression_text import format_expression
 from milopt.declaration.programs.program import Program
 from milopt.errors import MiloptError
 from milopt.html import Html, element, notes, view
@@ -96,7 +96,7 @@ def summarise(program: Program) -> Summary:
     if curvature:
         warnings.append(curvature)
     verb = "maximise" if program.maximizes else "minimise"
-    headline = f"{program.name}: {word}, {verb} {_describe_objective(program)}"
+    headline = f"{program.name}: {word}, {verb} {format_expression(program.objective)}"
     return Summary(headline, tuple(table for table in tables if table.rows), tuple(warnings))
 
 
@@ -142,11 +142,6 @@ def _format_cone_sizes(block: LoweredBlock) -> str:
 def _function_suffix(form: EvaluationForm, space: int | None) -> str:
     """Return " and f" for the function f whose norm belongs to the cone, or "" if there is none (`space` is None)."""
     return "" if space is None else f" and {form.spaces[space].function.name}"
-
-
-def _describe_objective(program: Program) -> str:
-    """Describe the terms of the objective that may be nonzero."""
-    return describe_terms(term for term in program.objective.terms if may_be_nonzero(term[1]))
 
 
 def _describe_kind(program: Program) -> str:

@@ -75,7 +75,7 @@ The clock is not checked during a factorisation, so larger programs with a time 
 
 
 class Native(Solver):
-    """Solver `native`: closed forms, QPs with bounds only, and small dense linear programs.
+    """Solver `native`: closed forms, QPs with bounds only, margin programs, and small dense linear programs.
 
     `native` is the only solver that returns stationary points of nonconvex equality-constrained quadratics. Box QPs are
     warm-started from the last point, linear programs from the last basis.

@@ -40,7 +40,7 @@ def test_terms_are_printed_as_declared() -> None:
         (X @ rng.random(4), "X @ [4]  (shape (3,))"),
         (rng.random(3) @ X, "[3] @ X  (shape (4,))"),
         (absolute(X), "absolute(X)  (shape (3, 4))"),
-        (norm(X, axis=0), "norm(X)  (shape (4,))"),
+        (norm(X, axis=0), "norm(X, axis=0)  (shape (4,))"),
         (X.sum(axis=0) >= 1, "sum(X, axis=0) >= 1  (4 rows)"),
         (X <= Y.T, "X <= Y.T  (12 rows)"),
     ):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Vector
+from milopt.arrays import Directions, Vector
 from milopt.declaration.atoms.along_axis import runs_along_axis
 from milopt.declaration.atoms.argument_checks import check_not_empty
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import project_onto_norm1_ball
 from milopt.declaration.atoms.segments import Segments

@@ -15,24 +15,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import ClassVar, Protocol, Self, TypeAlias
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from milopt.arrays import Index, Vector
+from milopt.arrays import Directions, Index, Vector, Weight
 from milopt.cones import CONES
+from milopt.declaration.atoms.axis_text import axis_texts
 from milopt.declaration.atoms.membership import Membership, NewVariables
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.atoms.vertices import max_over_vertices
 from milopt.declaration.programs.expression import Expression, Leaf, Shape
+from milopt.declaration.programs.expression_text import format_expression
 from milopt.declaration.programs.leaves import FeatureWeight, Function
 from milopt.errors import DeclarationError
 
-Directions = npt.NDArray[np.int8]
-"""One number per argument entry: +1 if the atom is nondecreasing in it, -1 if nonincreasing, 0 if neither is known."""
-Weight: TypeAlias = npt.NDArray[np.float64]
-"""A symmetric matrix, or the diagonal of a diagonal matrix as a vector."""
+MAX_ARGUMENT_LENGTH = 80
+"""Length in characters above which the arguments of an atom are written as "..."."""
 
 
 class Notation(Protocol):
@@ -87,6 +86,8 @@ class Atom(Leaf, ABC):
     """
 
     is_atom = True
+    argument_shape: Shape | None = None
+    """Shape of the argument before it was flattened, or None; only the text of the atom depends on it."""
     word: ClassVar[str]
     """Name of the atom in messages, and of the variable that replaces it in files."""
     negated_word: ClassVar[str] = ""
@@ -124,6 +125,9 @@ class Atom(Leaf, ABC):
         entrywise = isinstance(argument, Expression) and segments.count == segments.entry_count == argument.size
         super().__init__(shape, argument.bags if entrywise and isinstance(argument, Expression) else None)
         self._argument = argument.ravel() if isinstance(argument, Expression) and argument.shape else argument
+        if isinstance(argument, Expression) and isinstance(self._argument, Expression):
+            self._argument.joined = argument.joined
+            self.argument_shape = argument.shape
         self.segments = segments
 
     @property
@@ -140,27 +144,33 @@ class Atom(Leaf, ABC):
 
     def describe(self) -> str:
         """Return the atom with its argument as text, such as "norm(x)"."""
-        return f"-{self._call_text(self.negated_word)}" if self.negated_word else self._call_text(self.word)
+        inside = ", ".join(self.argument_texts())
+        if len(inside) > MAX_ARGUMENT_LENGTH:
+            inside = "..."
+        return f"-{self.negated_word}({inside})" if self.negated_word else f"{self.word}({inside})"
 
-    def describe_negated(self) -> str:
-        """Return the negated atom with its argument as text, such as "-norm(x)" or "entropy(x)"."""
-        return self._call_text(self.negated_word) if self.negated_word else f"-{self.describe()}"
-
-    def _call_text(self, word: str) -> str:
-        """Return the text "word(argument)"."""
-        inside = self._argument
-        return f"{word}({inside.name if isinstance(inside, Function) else inside.describe()})"
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the arguments that the user passed to the function which made the atom."""
+        if isinstance(self._argument, Function):
+            return [self._argument.name]
+        if self.shape and self.segments.entry_count > self.segments.count > 0:
+            return axis_texts(self._argument, self.segments, self.shape)
+        return [format_expression(self._argument, self.argument_shape, MAX_ARGUMENT_LENGTH)]
 
     def of(self, argument: Expression) -> Self:
         """Return a copy of the atom with another argument of the same size."""
+        return self._with_argument(argument)
+
+    def _with_argument(self, argument: Expression | Function) -> Self:
+        """Return a copy with another argument of the same size."""
         other = copy(self)
         Atom.__init__(other, argument, self.segments, self.shape)
+        other.argument_shape = self.argument_shape
         return other
 
     def without_quadratic(self) -> Self:
         """Return a copy that is not treated as quadratic: an objective then uses the rows of `epigraph` for it."""
-        other = copy(self)
-        Atom.__init__(other, self._argument, self.segments, self.shape)
+        other = self._with_argument(self._argument)
         other.is_quadratic = False
         return other
 
@@ -246,9 +256,7 @@ class RadialAtom(Atom, abstract=True):
 
     def with_function(self, function: Function) -> Self:
         """Return a copy of the atom with a function of a kernel's space as its argument."""
-        other = copy(self)
-        Atom.__init__(other, function, self.segments, self.shape)
-        return other
+        return self._with_argument(function)
 
     @abstractmethod
     def profile(self, r: Vector) -> Vector:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Vector
+from milopt.arrays import Directions, Vector
 from milopt.declaration.atoms.argument_checks import check_positive_number
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative, second_order
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
@@ -25,6 +25,10 @@ class Huber(Atom):
     def __init__(self, argument: Expression, M: float) -> None:
         super().__init__(argument, Segments.singles(argument.size), argument.shape)
         self.M = M
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression and of M unless it is 1."""
+        return [*super().argument_texts(), *([] if self.M == 1.0 else [f"M={self.M:g}"])]
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return the Huber function of each entry."""

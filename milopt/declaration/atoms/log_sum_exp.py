@@ -7,10 +7,11 @@ from typing import Self
 import numpy as np
 from scipy.special import xlogy
 
-from milopt.arrays import Vector
+from milopt.arrays import Directions, Vector
 from milopt.declaration.atoms.along_axis import runs_along_axis
 from milopt.declaration.atoms.argument_checks import check_not_empty, check_positive_number
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.atom import Atom, Notation
+from milopt.declaration.atoms.axis_text import bag_texts
 from milopt.declaration.atoms.bag_argument import resolve_bags
 from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
@@ -18,6 +19,7 @@ from milopt.declaration.atoms.projections import project_onto_simplex
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
+from milopt.declaration.programs.expression_text import format_expression
 from milopt.errors import DeclarationError
 
 
@@ -94,6 +96,10 @@ class EntrywiseLogSumExp(LogSumExp):
         other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expressions."""
+        return [format_expression(part, self.shape) for part in self.parts]
+
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the logarithm of a sum with one exponential per expression."""
         terms = (rf"\exp\left({write.part(part, index)}\right)" for part in self.parts)
@@ -110,6 +116,11 @@ class BagLogSumExp(LogSumExp):
         self.argument_bags = bags
         """Bags to whose instances the entries of the argument belong."""
         self.temperature = T
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression, of the bags if they do not follow from it, and of T unless it is 1."""
+        temperature = [] if self.temperature == 1.0 else [f"T={self.temperature:g}"]
+        return [*bag_texts(self.argument, self.argument_bags), *temperature]
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the logarithm of a sum over the instances of a bag."""

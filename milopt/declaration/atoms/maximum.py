@@ -10,10 +10,11 @@ from typing import Self
 
 import numpy as np
 
-from milopt.arrays import Vector
+from milopt.arrays import Directions, Vector
 from milopt.declaration.atoms.along_axis import runs_along_axis
 from milopt.declaration.atoms.argument_checks import check_not_empty
-from milopt.declaration.atoms.atom import Directions, Notation, SelectionAtom
+from milopt.declaration.atoms.atom import Notation, SelectionAtom
+from milopt.declaration.atoms.axis_text import bag_texts
 from milopt.declaration.atoms.bag_argument import resolve_bags
 from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
@@ -21,6 +22,7 @@ from milopt.declaration.atoms.projections import project_onto_simplex
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape, as_expression
+from milopt.declaration.programs.expression_text import format_expression
 from milopt.errors import DeclarationError
 
 
@@ -69,6 +71,10 @@ class BagMax(Max):
         self.argument_bags = bags
         """Bags to whose instances the entries of the argument belong."""
 
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression and, if they do not follow from it, of the bags."""
+        return bag_texts(self.argument, self.argument_bags)
+
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the maximum over the instances of a bag."""
         return rf"\max_{{x \in B_{{{index}}}}} {write.bracketed(write.instance)}"
@@ -94,9 +100,23 @@ class EntrywiseMaximum(Max):
         other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expressions."""
+        return [format_expression(part, self.shape) for part in self.parts]
+
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of a maximum with one term per expression."""
         return rf"\max\left\{{{', '.join(write.part(part, index) for part in self.parts)}\right\}}"
+
+
+class NegativeMinimum(EntrywiseMaximum):
+    """Maximum of -a, -b, ..., which is the negative of the minimum of a, b, ..."""
+
+    negated_word = "minimum"
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of a, b, ...."""
+        return [format_expression(-part, self.shape) for part in self.parts]
 
 
 class LargestEntry(Max):
@@ -111,9 +131,25 @@ class LargestEntry(Max):
         return rf"\max_{{{group}}} {write.bracketed(row)}" if row else write.argument("")
 
 
+class NegativeSmallestEntry(LargestEntry):
+    """Largest entry of each run of -e, which is the negative of the smallest entry of e."""
+
+    negated_word = "min"
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of e and of the axis, if there is one."""
+        return LargestEntry(-self.argument, self.segments, self.shape).argument_texts()
+
+
 def largest_entry(expression: Operand, axis: int | None = None) -> Expression:
     """Return the largest entry of an expression, or one per slice along an axis; `e.max(axis)` calls this function."""
     return LargestEntry(*runs_along_axis(check_not_empty(expression, "max"), axis, "max"))
+
+
+def smallest_entry(expression: Operand, axis: int | None = None) -> Expression:
+    """Return the smallest entry of an expression, or one per slice along an axis; `e.min(axis)` calls this function."""
+    argument = check_not_empty(expression, "min")
+    return -NegativeSmallestEntry(*runs_along_axis(-argument, axis, "min"))
 
 
 def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
@@ -215,7 +251,8 @@ def minimum(*expressions: Operand) -> Expression:
     """
     if len(expressions) < 2:
         raise DeclarationError("minimum needs at least two expressions; write e.min() for the smallest entry of one.")
-    return -maximum(*(-as_expression(operand) for operand in expressions))
+    negated = [-as_expression(operand) for operand in expressions]
+    return -NegativeMinimum(*broadcast_together(negated, "minimum"))
 
 
 def positive_part(expression: Operand) -> Expression:

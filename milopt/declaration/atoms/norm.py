@@ -14,6 +14,7 @@ from milopt.declaration.atoms.norm1 import norm1
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.programs.leaves import Function
+from milopt.declaration.programs.number_text import format_numbers
 from milopt.errors import DeclarationError
 
 
@@ -51,6 +52,16 @@ class Norm(RadialAtom):
         if not row:
             return rf"\left|{inner}\right|"
         return rf"\sqrt{{\sum_{{{self.latex_run(index, row)}}} \left({inner}\right)^2}}"
+
+
+class GroupNorms(Norm):
+    """Euclidean norms of groups of consecutive entries."""
+
+    word = "group_norms"
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression and of the sizes of the groups."""
+        return [self.argument.describe(), format_numbers(self.segments.sizes)]
 
 
 def norm(expression: Operand, ord: float | str | None = None, axis: int | None = None) -> Expression:
@@ -152,4 +163,4 @@ def group_norms(expression: Operand, sizes: npt.ArrayLike) -> Expression:
             f"group_norms needs positive sizes that add up to the {argument.size} entries of the expression, "
             f"not {sizes!r}."
         )
-    return Norm(argument, Segments(group_sizes), (group_sizes.size,))
+    return GroupNorms(argument, Segments(group_sizes), (group_sizes.size,))

@@ -19,7 +19,7 @@ from milopt.declaration.atoms.maximum import maximum, minimum
 from milopt.declaration.atoms.norm import norm
 from milopt.declaration.atoms.sqrt import sqrt
 from milopt.declaration.atoms.sum_squares import square
-from milopt.declaration.programs.expression import Expression
+from milopt.declaration.programs.expression import Constraint, Expression, as_expression
 from milopt.declaration.programs.joining import concatenate, hstack, join_expressions, stack, vstack
 from milopt.errors import DeclarationError
 
@@ -27,6 +27,17 @@ from milopt.errors import DeclarationError
 def _dot(a: Any, b: Any) -> object:
     """Return numpy.dot(a, b): a * b if one of the factors is a scalar, otherwise a @ b."""
     return a @ b if np.ndim(a) and np.ndim(b) else a * b
+
+
+def _where(condition: Any, a: Any, b: Any) -> Expression:
+    """Return a where an array of truth values is true, and b elsewhere, like numpy.where with broadcasting."""
+    if isinstance(condition, (Expression, Constraint)):
+        raise DeclarationError(
+            "numpy.where of expressions needs a condition of True and False that is known before a solve: write "
+            "maximum, minimum or absolute, or a variable with binary=True and program.implies."
+        )
+    chosen = np.asarray(condition, dtype=bool)
+    return as_expression(a) * chosen.astype(np.float64) + as_expression(b) * (~chosen).astype(np.float64)
 
 
 def _diff(e: Expression, n: int = 1, axis: int = -1) -> Expression:
@@ -90,6 +101,7 @@ FUNCTION_REPLACEMENTS: Mapping[Callable[..., object], Callable[..., object]] = {
     np.diff: _diff,
     np.cumsum: _cumsum,
     np.dot: _dot,
+    np.where: _where,
     np.concatenate: concatenate,
     np.hstack: hstack,
     np.vstack: vstack,

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Directions, Notation, Weight
+from milopt.arrays import Directions, Vector, Weight
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.constants import as_real_array
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
 from milopt.declaration.programs.leaves import FeatureWeight
+from milopt.declaration.programs.number_text import format_array
 from milopt.declaration.programs.semidefinite import is_semidefinite, symmetric_root
 from milopt.errors import DeclarationError
 
@@ -37,6 +38,12 @@ class QuadForm(Atom):
         super().__init__(argument, Segments([argument.size]), ())
         self.declared_weight = weight
         """Weight as it was given: the matrix W, its diagonal as a vector, or a diagonal computed from features."""
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression and of the size of W, or of its diagonal."""
+        if isinstance(self.declared_weight, FeatureWeight):
+            return [*super().argument_texts(), f"[{self.declared_weight.size}]"]
+        return [*super().argument_texts(), format_array(self.weight.ravel(), self.weight.shape)]
 
     @cached_property
     def weight(self) -> Weight:

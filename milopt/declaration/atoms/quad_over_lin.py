@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Index, Vector
+from milopt.arrays import Directions, Index, Vector
 from milopt.declaration.atoms.argument_checks import check_not_empty
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
@@ -29,6 +29,10 @@ class QuadOverLin(Atom):
 
     word = "quad_over_lin"
     cones = frozenset({"second-order"})
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of x and y."""
+        return [self.argument[:-1].describe(), self.argument[-1].describe()]
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return ||x||^2 / y for each run, with y replaced by max(y, 1e-100)."""

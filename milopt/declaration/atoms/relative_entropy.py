@@ -7,12 +7,13 @@ from typing import Self
 import numpy as np
 from scipy.special import xlogy
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.arrays import Directions, Vector
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.interleaving import broadcast_together, deinterleave, interleave
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, Shape
+from milopt.declaration.programs.expression_text import format_expression
 
 MIN_POSITIVE = float(np.finfo(np.float64).tiny)
 """Smallest normal number: lower limit of y, because y = 0 is outside the domain, and of x / y in slopes."""
@@ -44,6 +45,10 @@ class RelativeEntropy(Atom):
         other = super().of(argument)
         other.parts = deinterleave(argument, 2, self._part_shape)
         return other
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of x and y."""
+        return [format_expression(part, self._part_shape) for part in self.parts]
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return sum_j x_j log(x_j / y_j), with x replaced by max(x, 0) and y by max(y, 2e-308)."""

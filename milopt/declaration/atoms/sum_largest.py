@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Index, Vector
+from milopt.arrays import Directions, Index, Vector
 from milopt.declaration.atoms.along_axis import runs_along_axis
 from milopt.declaration.atoms.argument_checks import check_not_empty, check_positive_count
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.declaration.atoms.atom import Atom, Notation
+from milopt.declaration.atoms.axis_text import bag_texts
 from milopt.declaration.atoms.bag_argument import resolve_bags
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import descending_order, positions_in_runs, project_onto_capped_simplex
@@ -28,6 +29,10 @@ class SumLargest(Atom):
     def __init__(self, argument: Expression, segments: Segments, shape: Shape, k: int) -> None:
         super().__init__(argument, segments, shape)
         self.k = k
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression, of k and of the axis, if there is one."""
+        return [(texts := super().argument_texts())[0], str(self.k), *texts[1:]]
 
     def value(self, e: Vector, runs: Segments) -> Vector:
         """Return the sum of the k largest entries of each run."""
@@ -84,6 +89,10 @@ class BagSumLargest(SumLargest):
         super().__init__(argument, Segments(bags.sizes), (len(bags),), k)
         self.argument_bags = bags
         """Bags to whose instances the entries of the argument belong."""
+
+    def argument_texts(self) -> list[str]:
+        """Return the texts of the expression, of k and, if they do not follow from the expression, of the bags."""
+        return [*bag_texts(self.argument, self.argument_bags), f"k={self.k}"]
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of the largest sum over k instances of a bag."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Vector
+from milopt.arrays import Vector, Weight
 from milopt.declaration.atoms.along_axis import runs_along_axis
-from milopt.declaration.atoms.atom import Notation, RadialAtom, Weight
+from milopt.declaration.atoms.atom import Notation, RadialAtom
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression

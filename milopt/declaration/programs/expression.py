@@ -28,6 +28,7 @@ from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
     from milopt.declaration.bags.bags import Bags
+    from milopt.declaration.programs.joined_text import JoinedText
     from milopt.declaration.programs.row_layout import RowLayout
 
 Shape: TypeAlias = tuple[int, ...]
@@ -38,6 +39,8 @@ Operand: TypeAlias = "Expression | float | npt.ArrayLike"
 """Expression or numbers."""
 WrittenComparison: TypeAlias = "tuple[Expression | str, ...]"
 """Comparison as the user wrote it: expressions, and the operators between them as strings."""
+MAX_DESCRIPTION_LENGTH = 75
+"""Length in characters above which expressions are shortened in messages and summaries."""
 IMPLIES = "implies"
 """Operator between a condition and its constraint in a `WrittenComparison`."""
 
@@ -54,6 +57,8 @@ class Expression(ShapeMixin):
     """Leaves with their coefficients."""
     bags: Bags | None
     """Bags, if the expression has one entry per instance of these bags, for `bag_max` and similar atoms; else None."""
+    joined: JoinedText | None = None
+    """How the expression was joined from others, such as by `vstack`, if it was; only its text depends on it."""
     constant_is_negated: bool
     """Whether the constant was subtracted, so that the user wrote its negative; only printed formulas depend on it."""
 
@@ -148,9 +153,9 @@ class Expression(ShapeMixin):
 
     def min(self, axis: int | None = None) -> Expression:
         """Return the smallest entry, or the smallest entries along an axis; the result is concave."""
-        from milopt.declaration.atoms.maximum import largest_entry
+        from milopt.declaration.atoms.maximum import smallest_entry
 
-        return -largest_entry(-self, axis)
+        return smallest_entry(self, axis)
 
     def __abs__(self) -> Expression:
         from milopt.declaration.atoms.absolute import absolute
@@ -166,6 +171,11 @@ class Expression(ShapeMixin):
         raise DeclarationError(
             f"The power of {base!r} to an expression is not supported; write exp(np.log({base!r}) * e)."
         )
+
+    def dot(self, other: Operand) -> Expression:
+        """Return `self @ other`, or `self * other` if one of them is a scalar, as in numpy."""
+        other_ndim = np.ndim(other)  # type: ignore[arg-type]  # expressions and sparse matrices have the attribute
+        return self @ other if self.ndim and other_ndim else self * other
 
     def __matmul__(self, other: Operand) -> Expression:
         if isinstance(other, Expression):
@@ -273,8 +283,8 @@ class Expression(ShapeMixin):
         return np.where((low < 0) & (high > 0), np.nan, np.sign(high + low))
 
     def describe(self) -> str:
-        """Return the leaves as text with the signs as written, such as "x - norm(y)", for messages and summaries."""
-        return describe_terms(self.terms)
+        """Return the expression as short text, such as "2*x - norm(y)", for messages and summaries."""
+        return format_expression(self, length=MAX_DESCRIPTION_LENGTH)
 
     def __repr__(self) -> str:
         return format_expression(self) + (f"  (shape {self.shape})" if self.shape else "")
@@ -308,10 +318,6 @@ class Leaf(Expression):
     def __init__(self, shape: Shape, bags: Bags | None = None) -> None:
         size = prod(shape)
         super().__init__(shape, np.zeros(size), ((self, Coefficient.identity(size)),), bags)
-
-    def describe_negated(self) -> str:
-        """Return the negated leaf as text, such as "-x", for messages."""
-        return f"-{self.describe()}"
 
     def current_value(self) -> Vector:
         """Return the current value of a parameter; other leaves raise `DeclarationError`."""
@@ -380,17 +386,6 @@ class Constraint:
     def __repr__(self) -> str:
         size = self.expression.size if self.layout is None else self.layout.size
         return self.describe() + (f"  ({size} rows)" if size > 1 else "")
-
-
-def describe_terms(terms: Iterable[Term]) -> str:
-    """Return the names of leaves with the signs as written, such as "x - norm(y)"."""
-    text = ""
-    for leaf, coefficient in terms:
-        name = leaf.describe_negated() if coefficient.is_negated else leaf.describe()
-        if text:
-            name = f" - {name[1:]}" if name.startswith("-") else f" + {name}"
-        text += name
-    return text or "a constant"
 
 
 def as_expression(value: Operand) -> Expression:
@@ -482,7 +477,10 @@ def _scale(expression: Expression, factor: Vector) -> Expression:
         factors, negated = np.full(expression.size, factor), bool(factor < 0)
         terms = [(leaf, coefficient.scale_rows(factors, negated)) for leaf, coefficient in expression.terms]
         is_negated = expression.constant_is_negated != negated
-        return Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
+        product = Expression(expression.shape, expression.constant * factor, terms, expression.bags, is_negated)
+        if expression.joined is not None:
+            product.joined = expression.joined.scale(float(factor))
+        return product
     shape = common_shape(factor.shape, expression.shape)
     if shape is None:
         raise DeclarationError(f"Shapes {factor.shape} and {expression.shape} do not match ({expression.describe()}).")

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Integers
 from milopt.declaration.programs.coefficient import Coefficient, Product
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.programs.sparse import Index, from_parts, stack_rows, zeros
+from milopt.declaration.programs.joined_text import JoinedText
+from milopt.declaration.programs.sparse import from_parts, stack_rows, zeros
 from milopt.errors import DeclarationError
 
 
@@ -37,7 +39,8 @@ def concatenate(expressions: Sequence[Operand], axis: int = 0) -> Expression:
     >>> milopt.concatenate([x, t, [5.0]]).shape
     (4,)
     """
-    return join_expressions(lambda parts: np.concatenate([np.atleast_1d(part) for part in parts], axis), expressions)
+    joined = join_expressions(lambda parts: np.concatenate([np.atleast_1d(part) for part in parts], axis), expressions)
+    return _with_text(joined, "concatenate", expressions, axis)
 
 
 def hstack(expressions: Sequence[Operand]) -> Expression:
@@ -61,7 +64,7 @@ def hstack(expressions: Sequence[Operand]) -> Expression:
     >>> milopt.hstack([X, Y]).shape
     (2, 4)
     """
-    return join_expressions(np.hstack, expressions, "hstack")
+    return _with_text(join_expressions(np.hstack, expressions, "hstack"), "hstack", expressions)
 
 
 def vstack(expressions: Sequence[Operand]) -> Expression:
@@ -85,7 +88,7 @@ def vstack(expressions: Sequence[Operand]) -> Expression:
     >>> milopt.vstack([x, y]).shape
     (2, 3)
     """
-    return join_expressions(np.vstack, expressions, "vstack")
+    return _with_text(join_expressions(np.vstack, expressions, "vstack"), "vstack", expressions)
 
 
 def stack(expressions: Sequence[Operand], axis: int = 0) -> Expression:
@@ -111,7 +114,14 @@ def stack(expressions: Sequence[Operand], axis: int = 0) -> Expression:
     >>> milopt.stack([x, y], axis=1).shape
     (3, 2)
     """
-    return join_expressions(lambda parts: np.stack(parts, axis), expressions, "stack")
+    joined = join_expressions(lambda parts: np.stack(parts, axis), expressions, "stack")
+    return _with_text(joined, "stack", expressions, axis)
+
+
+def _with_text(joined: Expression, function: str, expressions: Sequence[Operand], axis: int = 0) -> Expression:
+    """Return the joined expression, which is printed as a call of the function."""
+    joined.joined = JoinedText(function, [as_expression(part) for part in expressions], axis)
+    return joined
 
 
 def join_expressions(
@@ -159,7 +169,7 @@ def _concatenate_entries(parts: Sequence[Expression]) -> Expression:
     return Expression((constant.size,), constant, terms, None, is_negated)
 
 
-def _stack_coefficients(leaf: Leaf, parts: Sequence[Expression], starts: Index) -> Coefficient:
+def _stack_coefficients(leaf: Leaf, parts: Sequence[Expression], starts: Integers) -> Coefficient:
     """Return the coefficients of a leaf in all parts, one below the other.
 
     `starts` has the first row of each part, followed by the number of rows of all parts.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Vector
-from milopt.declaration.programs.sparse import Index, as_csr, from_parts, row_vector, selection_matrix
+from milopt.arrays import Integers, Vector
+from milopt.declaration.programs.sparse import as_csr, from_parts, row_vector, selection_matrix
 
 Shape = tuple[int, ...]
 """Shape of an array."""
@@ -25,7 +25,7 @@ def entry_name(entry: int, shape: Shape) -> str:
     return ", ".join(str(int(k)) for k in np.unravel_index(entry, shape)) if len(shape) > 1 else str(entry)
 
 
-def rearrangement_matrix(rearrange: Callable[[Index], Any], shape: Shape) -> tuple[sp.csr_array, Shape]:
+def rearrangement_matrix(rearrange: Callable[[Integers], Any], shape: Shape) -> tuple[sp.csr_array, Shape]:
     """Return (matrix, shape): the matrix that selects entries like the numpy function `rearrange`, and the new shape.
 
     The function is applied to the numbers 1, 2, ... of the entries. Zeros in the result of the function, such as those

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Integers
 from milopt.declaration.programs.linear_maps import Shape, product_from_left, product_from_right, sum_matrix
-from milopt.declaration.programs.sparse import Index, as_csr, have_same_entries, have_same_pattern
+from milopt.declaration.programs.sparse import as_csr, have_same_entries, have_same_pattern
 
 
-def format_grid_index(name: str, entries: Index, shape: Shape) -> str | None:
+def format_grid_index(name: str, entries: Integers, shape: Shape) -> str | None:
     """Return selected entries of an array as text with slices, such as "X[0, 1:3]"; None if slices cannot select them.
 
     `entries` are positions in the vector of all entries. They must be all combinations of one slice per axis, in the
@@ -28,7 +29,7 @@ def format_grid_index(name: str, entries: Index, shape: Shape) -> str | None:
     return f"{name}{index}.T" if np.array_equal(entries, grid.T.ravel()) else None
 
 
-def _format_slice(chosen: Index, length: int) -> str | None:
+def _format_slice(chosen: Integers, length: int) -> str | None:
     """Return sorted indices along an axis of this length as text, such as "2" or "1:3"; None if their steps differ."""
     first, last = int(chosen[0]), int(chosen[-1])
     if chosen.size == 1:

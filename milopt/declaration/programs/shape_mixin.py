@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from milopt.arrays import Integers
 from milopt.declaration.programs.linear_maps import rearrangement_matrix, sum_matrix
-from milopt.declaration.programs.sparse import Index, selection_matrix
+from milopt.declaration.programs.sparse import selection_matrix
 from milopt.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -45,6 +46,16 @@ class ShapeMixin:
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    def __len__(self) -> int:
+        """Return the length of the first axis, as in numpy; raise `DeclarationError` for a scalar."""
+        if not self.shape:
+            raise DeclarationError(f"{self.describe()} is a scalar and has no length: write e.size for 1.")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        """Return True, also for an expression without entries, whose length is 0."""
+        return True
 
     @property
     def T(self) -> Expression:
@@ -110,7 +121,7 @@ class ShapeMixin:
             ) from None
         return self.apply_matrix(selection_matrix(chosen.ravel(), size), chosen.shape)
 
-    def rearrange(self, rearrange: Callable[[Index], Any], verb: str) -> Expression:
+    def rearrange(self, rearrange: Callable[[Integers], Any], verb: str) -> Expression:
         """Return the entries rearranged by the numpy function `rearrange`; `verb` names the operation in messages."""
         try:
             return self.apply_matrix(*rearrangement_matrix(rearrange, self.shape))

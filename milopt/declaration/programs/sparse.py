@@ -14,14 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.arrays import Vector
-
-Index = npt.NDArray[np.integer[Any]]
-"""Array of integers of any type."""
-
+from milopt.arrays import Integers, Vector
 
 _EMPTY_ATTRIBUTES = {kind: vars(kind((1, 1))) for kind in (sp.csr_array, sp.csc_array)}
 """Attributes of an empty matrix of each format, the template for new matrices."""
@@ -34,7 +29,7 @@ _MAX_INT32 = int(np.iinfo(np.int32).max)
 """Largest index that fits into 32 bits."""
 
 
-def from_parts(data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> sp.csr_array:
+def from_parts(data: Vector, indices: Integers, indptr: Integers, shape: tuple[int, int]) -> sp.csr_array:
     """Return a csr array from its three arrays, without checks.
 
     The arrays must be consistent. The checks of scipy's constructor would take 20 microseconds.
@@ -50,7 +45,7 @@ def transpose(matrix: sp.csr_array) -> sp.csc_array:
     return result
 
 
-def _build(kind: Any, data: Vector, indices: Index, indptr: Index, shape: tuple[int, int]) -> Any:
+def _build(kind: Any, data: Vector, indices: Integers, indptr: Integers, shape: tuple[int, int]) -> Any:
     """Return a compressed sparse array of the given class without checks."""
     if not _HAS_KNOWN_LAYOUT or max(data.size, *shape) > _MAX_INT32:
         return kind((data, indices, indptr), shape=shape)
@@ -81,7 +76,7 @@ def zeros(rows: int, columns: int) -> sp.csr_array:
     return from_parts(np.zeros(0), np.zeros(0, np.int32), np.zeros(rows + 1, np.int32), (rows, columns))
 
 
-def selection_matrix(columns: Index, width: int, value: float = 1.0) -> sp.csr_array:
+def selection_matrix(columns: Integers, width: int, value: float = 1.0) -> sp.csr_array:
     """Return the matrix with `width` columns whose k-th row has the single entry `value` in column columns[k]."""
     count = columns.size
     return from_parts(np.full(count, value), columns, np.arange(count + 1), (count, width))
@@ -93,7 +88,7 @@ def row_vector(values: Vector) -> sp.csr_array:
     return from_parts(values[at], at, np.array([0, at.size]), (1, values.size))
 
 
-def row_lengths(matrix: sp.csr_array) -> Index:
+def row_lengths(matrix: sp.csr_array) -> Integers:
     """Return the number of stored entries of each row; for few rows, `np.diff` takes five times as long."""
     return matrix.indptr[1:] - matrix.indptr[:-1]
 
@@ -163,7 +158,7 @@ def add(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
     return as_csr(a + b) if (a_lengths * b_lengths).any() else _add_disjoint_rows(a, a_lengths, b, b_lengths)
 
 
-def _add_disjoint_rows(a: sp.csr_array, a_lengths: Index, b: sp.csr_array, b_lengths: Index) -> sp.csr_array:
+def _add_disjoint_rows(a: sp.csr_array, a_lengths: Integers, b: sp.csr_array, b_lengths: Integers) -> sp.csr_array:
     """Return a + b if, in every row, at least one of the matrices has no stored entries (this is not checked).
 
     `a_lengths` and `b_lengths` are the row lengths of the matrices.
@@ -193,7 +188,7 @@ def multiply(a: sp.csr_array, b: sp.csr_array) -> sp.csr_array:
     return from_parts(rows.data, rows.indices, rows.indptr[a.indptr], (a.shape[0], b.shape[1]))
 
 
-def take_rows(matrix: sp.csr_array, rows: Index) -> sp.csr_array:
+def take_rows(matrix: sp.csr_array, rows: Integers) -> sp.csr_array:
     """Return the rows with the given indices; for consecutive rows, the result shares the arrays of the matrix."""
     if rows.size and rows[-1] - rows[0] + 1 == rows.size and (rows.size == 1 or bool((np.diff(rows) == 1).all())):
         return row_slice(matrix, int(rows[0]), int(rows[-1]) + 1)

@@ -77,6 +77,13 @@ SUPPORTED: dict[str, Callable[[object], object]] = {
     "np.sum": np.sum,
     "np.mean": np.mean,
     "np.dot": lambda e: np.dot(y, e),
+    "e.dot": lambda e: e.dot(y),
+    "e.dot, matrix": lambda e: e.dot(np.outer(y, y)),
+    "e.dot, number": lambda e: e.dot(2.0),
+    "matrix e.dot": lambda e: (e * np.array([[1.0], [-2.0]])).dot(y),
+    "np.where": lambda e: np.where([True, False, True], e, 0.0),
+    "np.where, number first": lambda e: np.where(y > 0, 7.0, 2.0 * e),
+    "np.where, broadcast": lambda e: np.where([[True], [False]], e, y),
     "y * e": lambda e: y * e,
     "y + e": lambda e: y + e,
     "y - e": lambda e: y - e,
@@ -99,6 +106,14 @@ SUPPORTED: dict[str, Callable[[object], object]] = {
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_a_function_has_the_same_value_for_expressions_and_arrays(name: str) -> None:
     np.testing.assert_allclose(value(SUPPORTED[name](x)), SUPPORTED[name](point))
+
+
+def test_the_length_of_an_expression_is_that_of_its_first_axis() -> None:
+    assert len(x) == 3
+    assert len(x * np.array([[1.0], [-2.0]])) == 2
+    assert len(x[:0]) == 0
+    assert x[:0]
+    assert x[0]
 
 
 def test_comparisons_with_an_array_on_the_left_are_constraints() -> None:
@@ -148,7 +163,10 @@ UNSUPPORTED: list[tuple[Callable[[], object], str]] = [
     (lambda: np.vstack([x, y[:2]]), r"vstack cannot join expressions of shapes \(3,\), \(2,\)"),
     (lambda: np.append(x, x), "numpy.append does not support expressions: write concatenate"),
     (lambda: np.reshape(x, (2, 2)), r"numpy.reshape does not apply to x, of shape \(3,\): cannot reshape"),
-    (lambda: np.where([True], x, 0.0), "numpy.where does not support"),
+    (lambda: np.where(x, x, 0.0), "numpy.where of expressions needs a condition of True and False"),
+    (lambda: np.where(x >= 0, x, 0.0), "write maximum, minimum or absolute"),
+    (lambda: np.where(x >= 0, 1.0, 0.0), "A constraint has no truth value"),
+    (lambda: len(x[0]), r"x\[0\] is a scalar and has no length: write e.size"),
     (lambda: np.vdot(y, x), "numpy.vdot does not support expressions: write y @ e"),
     (lambda: np.einsum("i,i", y, x), "numpy.einsum does not support expressions: write y @ e"),
     (lambda: max(x), r"write e.sum\(\) for the sum of its entries, e.max\(\) for their maximum"),
@@ -185,5 +203,6 @@ CONVERSIONS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_conversion_to_an_array_raises_an_error(name: str) -> None:
-    with pytest.raises(DeclarationError, match=r"x cannot be converted to a numpy array: write y @ e for y.dot\(e\)"):
+    message = r"x(\[0\])? cannot be converted to a numpy array: write y @ e for y.dot\(e\)"
+    with pytest.raises(DeclarationError, match=message):
         CONVERSIONS[name]()
