@@ -247,6 +247,14 @@ def test_solvers_in_a_separate_process_keep_the_limit() -> None:
     assert milopt.get_solver("cvxpy:CLARABEL").time_limit_note == ""
 
 
+@pytest.mark.parametrize("name", ["ecos", "piqp"])
+def test_a_solver_without_a_time_limit_says_so_and_keeps_the_limit_in_a_child_process(name: str) -> None:
+    solver = milopt.get_solver(name)
+    assert "has no time limit: it runs in a child process" in solver.time_limit_note
+    assert solver.late_reason(Options()) == ""
+    assert "separate process" in solver.late_reason(Options(extra={"callback": print}))
+
+
 # -- the cost of ranking --------------------------------------------------------------------------------------------
 
 
