@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milopt.arrays import Floats
+from milopt.arrays import Floats, Words
 from milopt.bag_kernels.coded_bags import CodedBags, code_bags, merge_distinct
 from milopt.bag_kernels.count_cache import cached_counts, store_counts
 from milopt.bag_kernels.estimators import check_accuracy
@@ -27,7 +27,7 @@ from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.bag_kernels.log_kernel import LogKernel
 from milopt.bag_kernels.pair_counts import CountingSettings, count_pairs
-from milopt.bag_kernels.stream import Words, pair_seeds
+from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.bags.bag_rows import as_bag_rows
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice, check_integer, check_open_fraction

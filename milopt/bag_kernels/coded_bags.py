@@ -13,10 +13,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from milopt.arrays import Index
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Index, Words
 from milopt.bag_kernels.grid import Grid
-from milopt.bag_kernels.stream import Words
 from milopt.declaration.bags.bags import Bags
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import StreamState, next_integer_below, next_unit_float
+from milopt.arrays import Codes, Floats, Index, Words
+from milopt.bag_kernels.compiled_stream import next_integer_below, next_unit_float
 from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_volumes
-from milopt.bag_kernels.estimators import DRAWS_PER_TEST, Codes
+from milopt.bag_kernels.estimators import DRAWS_PER_TEST
 from milopt.jit import njit_inner, njit_threaded
 
 
@@ -74,7 +74,7 @@ def draw_coverage(
     alone: bool,
     left: Index,
     right: Index,
-    state: StreamState,
+    state: Words,
 ) -> float:
     """Draw a box b around p_i and q_j, and return 1 / (|P cap b| |Q cap b|).
 
@@ -107,7 +107,7 @@ def estimate_pair(
     limit: float,
     epsilon: float,
     z: float,
-    stop: StreamState,
+    stop: Words,
 ) -> tuple[float, int, float]:
     """Estimate the count of one pair of bags: return (log W^, number of draws, log |U|).
 
@@ -154,7 +154,7 @@ def estimate_pairs_by_coverage(
     limit: float,
     epsilon: float,
     z: float,
-    stop: StreamState,
+    stop: Words,
     results: Floats,
 ) -> None:
     """Write (log W^, draws, log |U|) of each pair (i, j) of bags to `results`.

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Floats, Index
+from milopt.arrays import Codes, Floats, Index, Words
 from milopt.bag_kernels.compiled_hypervolume import count_by_recursion, min_volume_count
-from milopt.bag_kernels.compiled_stream import StreamState
 from milopt.bag_kernels.compiled_sweep import count_by_sweep, count_scans
 from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_universe_volumes
-from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner, njit_threaded
 
 
@@ -30,7 +28,7 @@ def count_pair(
     budget: float,
     max_scans: float,
     log_box_count: float,
-    stop: StreamState,
+    stop: Words,
 ) -> float:
     """Return log k for one pair of bags with the count k, or NaN if both methods are too expensive or `stop` is set."""
     n, m = P.shape[0], Q.shape[0]
@@ -65,7 +63,7 @@ def count_pairs_exactly(
     budget: float,
     max_scans: Floats,
     log_box_count: float,
-    stop: StreamState,
+    stop: Words,
     results: Floats,
 ) -> None:
     """Write log k of each pair (i, j) of bags to `results`, or NaN if an exact count is too expensive.

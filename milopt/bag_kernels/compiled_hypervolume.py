@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import StreamState
+from milopt.arrays import Codes, Floats, Index, Words
 from milopt.bag_kernels.compiled_volumes import log_universe_volumes
-from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner
 
 NEGLIGIBLE_VOLUME = 1e-18
@@ -84,7 +82,7 @@ def union_volume(
     turn: Index,
     sizes: Index,
     work: Floats,
-    stop: StreamState,
+    stop: Words,
 ) -> float:
     """Return U(S, X) for S with the range [low[1], high[1]], and X the first `size` points of others[1].
 
@@ -126,9 +124,7 @@ def min_volume_count(n: int, m: int, alone: bool) -> float:
 
 
 @njit_inner
-def count_by_recursion(
-    P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: float, stop: StreamState
-) -> float:
+def count_by_recursion(P: Codes, Q: Codes, alone: bool, s: Codes, logs: Floats, budget: float, stop: Words) -> float:
     """Return log k by the recursion, or NaN if it needs more than `budget` volumes or `stop` is set."""
     n, d = P.shape[0], s.size
     if min_volume_count(n, Q.shape[0], alone) > budget:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Floats, Index
+from milopt.arrays import Codes, Floats, Index, Words
 from milopt.bag_kernels.compiled_coverage import first_index_exceeding
-from milopt.bag_kernels.compiled_stream import StreamState, next_integer_below, next_unit_float
+from milopt.bag_kernels.compiled_stream import next_integer_below, next_unit_float
 from milopt.bag_kernels.compiled_volumes import fill_running_sums, log_universe_volumes
-from milopt.bag_kernels.estimators import Codes
 from milopt.jit import njit_inner, njit_threaded
 
 
 @njit_inner
-def draw_box(p: Codes, q: Codes, s: Codes, low: Codes, high: Codes, state: StreamState) -> None:
+def draw_box(p: Codes, q: Codes, s: Codes, low: Codes, high: Codes, state: Words) -> None:
     """Draw a random box that contains p and q, and write its corners to `low` and `high`."""
     for k in range(s.size):
         a, b = min(p[k], q[k]), max(p[k], q[k])
@@ -62,7 +61,7 @@ def estimate_pairs_by_karp_luby(
     s: Codes,
     logs: Floats,
     draws: Index,
-    stop: StreamState,
+    stop: Words,
     results: Floats,
 ) -> None:
     """Write the Karp-Luby estimate (log W^, draws, log |U|) of each pair (i, j) of bags to `results`.
@@ -96,7 +95,7 @@ def estimate_pairs_by_self_adjusting(
     s: Codes,
     logs: Floats,
     draws: Index,
-    stop: StreamState,
+    stop: Words,
     results: Floats,
 ) -> None:
     """Write the self-adjusting estimate (log W^, draws, log |U|) of each pair (i, j) of bags to `results`.

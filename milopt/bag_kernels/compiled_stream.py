@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from milopt.arrays import Words
 from milopt.bag_kernels.stream import SPLITMIX_FACTOR_1, SPLITMIX_FACTOR_2, SPLITMIX_INCREMENT
 from milopt.jit import njit_inner
-
-StreamState = npt.NDArray[np.uint64]
-"""StreamState of a random stream: an array with one 64-bit word."""
 
 _SPLITMIX_INCREMENT, _SPLITMIX_FACTOR_1, _SPLITMIX_FACTOR_2 = (
     np.uint64(SPLITMIX_INCREMENT),
@@ -22,7 +19,7 @@ _UNIT_INTERVAL_STEP = 2.0**-53
 
 
 @njit_inner
-def next_word(state: StreamState) -> np.uint64:
+def next_word(state: Words) -> np.uint64:
     """Advance the stream, and return 64 random bits."""
     state[0] += _SPLITMIX_INCREMENT
     bits = state[0]
@@ -32,7 +29,7 @@ def next_word(state: StreamState) -> np.uint64:
 
 
 @njit_inner
-def next_integer_below(state: StreamState, count: int) -> int:
+def next_integer_below(state: Words, count: int) -> int:
     """Return a random integer from 0 to count - 1. All values are exactly equally likely."""
     span = np.uint64(count)
     while True:
@@ -44,6 +41,6 @@ def next_integer_below(state: StreamState, count: int) -> int:
 
 
 @njit_inner
-def next_unit_float(state: StreamState) -> float:
+def next_unit_float(state: Words) -> float:
     """Return a random number in [0, 1)."""
     return float(np.int64(next_word(state) >> _SHIFT_11)) * _UNIT_INTERVAL_STEP

@@ -12,15 +12,9 @@ Coordinates with a single value take no scan. Points are stored in rows.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from milopt.arrays import Floats, Index
-from milopt.bag_kernels.compiled_stream import StreamState
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Floats, Index, Mask, Words
 from milopt.jit import njit_inner
-
-Flags = npt.NDArray[np.bool_]
-"""One boolean per point."""
 
 
 @njit_inner
@@ -65,7 +59,7 @@ def count_scans(points: Codes, max_scans: float, sizes: Index) -> float:
 
 
 @njit_inner
-def count_intervals(points: Codes, first: Flags, second: Flags, k: int, top: int, left: Index, count: int) -> float:
+def count_intervals(points: Codes, first: Mask, second: Mask, k: int, top: int, left: Index, count: int) -> float:
     """Return the number of intervals of {0..top} that contain the coordinate k of a point of each of the two bags.
 
     `first` and `second` mark the points of each bag. The remaining points are left[:count], sorted by increasing value
@@ -84,7 +78,7 @@ def count_intervals(points: Codes, first: Flags, second: Flags, k: int, top: int
 
 @njit_inner
 def count_by_sweep(
-    points: Codes, first: Flags, second: Flags, s: Codes, logs: Floats, sizes: Index, stop: StreamState
+    points: Codes, first: Mask, second: Mask, s: Codes, logs: Floats, sizes: Index, stop: Words
 ) -> float:
     """Return log k, the logarithm of the count, by a sweep, or NaN if another thread sets `stop`.
 

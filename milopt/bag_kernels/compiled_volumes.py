@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Floats
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Floats
 from milopt.jit import njit_inner
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milopt.arrays import Floats, Index
-from milopt.bag_kernels.stream import Words
+from milopt.arrays import Floats, Index, Words
 
 MAX_CACHED_PAIRS = 5_000_000
 """Maximum number of cached pairs over all grids. A pair takes 32 bytes."""

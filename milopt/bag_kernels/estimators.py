@@ -35,12 +35,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Floats
+from milopt.arrays import Codes, Floats
 from milopt.bag_kernels.stream import RandomStream
 from milopt.errors import ParameterError
-
-Codes = npt.NDArray[np.int32]
-"""Integer codes of points on a grid, one row (or column) per point."""
 
 DRAWS_PER_TEST = 64
 """Number of draws between two tests of the normal approximation."""

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from milopt.archive import Arrays, as_path, invalid_content_error, read_archive, write_archive
-from milopt.arrays import Floats
+from milopt.arrays import Floats, Words
 from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.bag_kernels.coded_bags import code_bags
 from milopt.bag_kernels.count_cache import cached_counts, store_counts
 from milopt.bag_kernels.grid import Grid
-from milopt.bag_kernels.stream import Words, pair_seeds
+from milopt.bag_kernels.stream import pair_seeds
 from milopt.declaration.bags.bags import Bags
 
 FORMAT_VERSION, FILE_KIND = 2, "Gram matrix"

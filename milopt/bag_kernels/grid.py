@@ -18,8 +18,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Floats, Index, Points
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Floats, Index, Points
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.errors import BagsError, ParameterError

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Floats, Index
+from milopt.arrays import Codes, Floats, Index
 from milopt.bag_kernels.coded_bags import CodedBags
 from milopt.bag_kernels.estimators import (
-    Codes,
     karp_luby_draws,
     min_draws,
     normal_quantile,

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milopt.arrays import Floats, Index
-from milopt.bag_kernels.estimators import Codes
+from milopt.arrays import Codes, Floats, Index
 from milopt.bag_kernels.grid import Grid
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.declaration.bags.bag_rows import as_bag_rows

@@ -8,10 +8,8 @@ Every pair of bags has its own stream, so its draws depend only on the seed and 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
-"""Array of 64-bit words: digests of bags, or seeds of pairs of bags."""
+from milopt.arrays import Words
 
 SPLITMIX_INCREMENT, SPLITMIX_FACTOR_1, SPLITMIX_FACTOR_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD_RANGE, _HALF_WORD_RANGE = 2**64, 2**32

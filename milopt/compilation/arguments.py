@@ -10,8 +10,8 @@ may occur inside a monotone atom even if a lower bound of the maximum is needed.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from milopt.arrays import Directions
 from milopt.compilation.entry_sides import ABOVE, BELOW, OBJECTIVE_PLACE, AtomSides, signs_of
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.coefficient import Coefficient
@@ -19,9 +19,6 @@ from milopt.declaration.programs.expression import Expression
 from milopt.declaration.programs.ranges import epigraph_range
 from milopt.declaration.programs.sparse import row_lengths
 from milopt.errors import ConvexityError
-
-Directions = npt.NDArray[np.int8]
-"""Direction of each entry: +1 (estimated from above), -1 (estimated from below) or 0 (neither is known)."""
 
 
 def atoms_of(expression: Expression) -> list[Atom]:

@@ -5,19 +5,15 @@ If an entry is used in a single row, its epigraph is written into that row. Any 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from milopt.arrays import Integers
 from milopt.compilation.arguments import atoms_of
 from milopt.compilation.entry_sides import ABOVE, BELOW
 from milopt.compilation.stand_ins import OtherSideStandIns
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.program import Program
-
-EntryIndices = npt.NDArray[np.integer[Any]]
-"""Indices of entries of an atom."""
 
 
 class EntryUses:
@@ -29,7 +25,7 @@ class EntryUses:
         self.elsewhere = np.zeros(size, dtype=bool)
         """Per entry, True if it is used in the objective or inside another atom."""
 
-    def are_in_one_row(self, entries: EntryIndices) -> npt.NDArray[np.bool_]:
+    def are_in_one_row(self, entries: Integers) -> npt.NDArray[np.bool_]:
         """Return, per given entry, True if it is used in at most one declared row and nowhere else."""
         return (self.rows[entries] <= 1) & ~self.elsewhere[entries]
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from milopt.arrays import Matrix
-
-PivotOrder = npt.NDArray[np.intp]
-"""Indices of the pivots, in the order of the elimination."""
+from milopt.arrays import Index, Matrix
 
 
-def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, PivotOrder]:
+def pivoted_cholesky(matrix: Matrix, tolerance: float) -> tuple[Matrix, Index]:
     """Return (L, order) with  matrix[order][:, order] = L L'  up to an error of `tolerance` on the diagonal.
 
     L has one column per pivot above the tolerance: no column if no diagonal entry is above the tolerance.

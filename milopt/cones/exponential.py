@@ -11,14 +11,11 @@ K.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from milopt.arrays import Index, Vector
+from milopt.arrays import Index, Matrix, Vector
 from milopt.cones.cone import CbfCone, Cone
 
-PointTriples = npt.NDArray[np.float64]
-"""Matrix with one row per factor, which contains the three numbers of the factor."""
 DUAL_TO_PRIMAL_MATRIX = np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """Matrix M such that z is in K* if and only if M z is in K."""
 
@@ -60,13 +57,13 @@ class Exponential(Cone):
         return np.array([-1.0, 1.0, 1.0])
 
 
-def _nearest_on_face(points: PointTriples) -> PointTriples:
+def _nearest_on_face(points: Matrix) -> Matrix:
     """Return, for each given point, the nearest point of the face y = 0 of K."""
     x, _, z = points.T
     return np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
 
 
-def _lower_x(points: PointTriples) -> PointTriples:
+def _lower_x(points: Matrix) -> Matrix:
     """Return each point (x, y, z) with x lowered to y log(z/y) if x is larger; x becomes -inf if y <= 0 or z <= 0."""
     x, y, z = points.T
     possible = (y > 0.0) & (z > 0.0)
@@ -76,7 +73,7 @@ def _lower_x(points: PointTriples) -> PointTriples:
     return np.column_stack([np.minimum(x, highest), y, z])
 
 
-def _raise_z(points: PointTriples) -> PointTriples:
+def _raise_z(points: Matrix) -> Matrix:
     """Return each point (x, y, z) with z raised to y exp(x/y) if z is smaller; z becomes inf if y <= 0."""
     x, y, z = points.T
     bottom = np.where(y > 0.0, y, 1.0)
@@ -85,7 +82,7 @@ def _raise_z(points: PointTriples) -> PointTriples:
     return np.column_stack([x, y, np.maximum(z, lowest)])
 
 
-def _dual_candidates(z: Vector) -> tuple[PointTriples, PointTriples, PointTriples]:
+def _dual_candidates(z: Vector) -> tuple[Matrix, Matrix, Matrix]:
     """Return three points of K* per factor (u, v, w) of z: on the face u = 0, with v raised, and with w raised."""
     points = z.reshape(-1, 3)
     u, v, w = points.T
@@ -97,7 +94,7 @@ def _dual_candidates(z: Vector) -> tuple[PointTriples, PointTriples, PointTriple
     return face, shifted_v, np.column_stack([u, v, raised[:, 2]])
 
 
-def _distances(points: PointTriples, candidates: tuple[PointTriples, ...]) -> PointTriples:
+def _distances(points: Matrix, candidates: tuple[Matrix, ...]) -> Matrix:
     """Return the distances from the points to their candidates: one row per candidate, one column per point.
 
     `numpy.hypot` is used because squares may underflow or overflow.
@@ -106,12 +103,12 @@ def _distances(points: PointTriples, candidates: tuple[PointTriples, ...]) -> Po
     return np.asarray(np.hypot(np.hypot(differences[..., 0], differences[..., 1]), differences[..., 2]))
 
 
-def _smallest_distance(points: PointTriples, *candidates: PointTriples) -> Vector:
+def _smallest_distance(points: Matrix, *candidates: Matrix) -> Vector:
     """Return the distance of each point to the nearest of its candidates."""
     return np.asarray(_distances(points, candidates).min(axis=0))
 
 
-def _nearest_candidate(points: PointTriples, *candidates: PointTriples) -> PointTriples:
+def _nearest_candidate(points: Matrix, *candidates: Matrix) -> Matrix:
     """Return, for each point, the nearest of its candidates."""
     chosen = _distances(points, candidates).argmin(axis=0)
     return np.asarray(np.stack(candidates)[chosen, np.arange(len(points))])

@@ -20,13 +20,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Floats
+from milopt.arrays import Floats, Labels
 from milopt.declaration.array_conversion import make_read_only
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_integer
 from milopt.errors import ParameterError
-
-Labels = npt.NDArray[np.int64]
 
 MAX_SITE_DRAWS = 10_000
 """Maximum number of attempts to draw sites that do not overlap.

@@ -6,11 +6,11 @@ import os
 
 import numpy as np
 
+from milopt.arrays import Labels
 from milopt.data.data_set import DataSet
 from milopt.declaration.bags.bags import as_bags
 from milopt.declaration.bags.labels import as_labels
 from milopt.errors import BagsError, ParameterError
-from milopt.evaluation.protocol import Labels
 from milopt.evaluation.task import TaskData
 
 

@@ -8,11 +8,12 @@ from typing import cast
 
 import numpy as np
 
+from milopt.arrays import Labels
 from milopt.data.data_set import DataSet
 from milopt.errors import MiloptError, MiloptWarning, ParameterError, UnsupportedError
 from milopt.estimator import BagClassifier
 from milopt.estimator.positive_label import is_chosen_by_order, positive_class_index, warn_about_label_order
-from milopt.evaluation.protocol import Labels, TrainTestSplit
+from milopt.evaluation.protocol import TrainTestSplit
 from milopt.evaluation.record import Label
 from milopt.evaluation.selection import Settings, configure_model
 from milopt.model_registry import name_of

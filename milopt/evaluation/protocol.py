@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from milopt.arrays import Index
+from milopt.arrays import Index, Labels
 from milopt.errors import ParameterError
 from milopt.name_suggestions import quote
 
@@ -30,8 +28,6 @@ OFFICIAL_PROTOCOLS_TEXT = "train/test or 5xtrain/test (the official parts, with 
 """Description of the protocols with official parts, for error messages."""
 MAX_TASKS = 10_000
 """Maximum number of tasks of a protocol, repeats times folds."""
-
-Labels = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from typing import cast
 
 import numpy as np
 
-from milopt.arrays import Floats, Index
+from milopt.arrays import Floats, Index, Labels
 from milopt.declaration.bags.bags import Bags
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator import BagClassifier
 from milopt.estimator.path import can_share, fit_together
 from milopt.evaluation.fit_count import FitsDone
-from milopt.evaluation.protocol import Labels, derive_seed
+from milopt.evaluation.protocol import derive_seed
 from milopt.evaluation.record import Candidate, Fit
 from milopt.model_registry import format_settings
 

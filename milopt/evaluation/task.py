@@ -14,13 +14,14 @@ from typing import Any, cast
 import numpy as np
 
 import milopt
+from milopt.arrays import Labels
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.kernels.gram_cache import result_cache
 from milopt.errors import DeclarationError, MiloptWarning
 from milopt.estimator import BagClassifier
 from milopt.evaluation.fit_count import FitsDone
 from milopt.evaluation.one_thread import limit_to_one_thread
-from milopt.evaluation.protocol import Labels, derive_seed
+from milopt.evaluation.protocol import derive_seed
 from milopt.evaluation.record import Fit, Label, Record
 from milopt.evaluation.selection import configure_model, grid_combinations, select_candidate
 from milopt.model_registry import identify_code, parse_grid, parse_settings, resolve_model

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Weight
+from milopt.arrays import Vector, Weight
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.kernels.bag_kernel import BagKernel
 from milopt.declaration.programs.coefficient import Product
 from milopt.declaration.programs.expression import Expression, Leaf

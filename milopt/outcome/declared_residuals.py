@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milopt.arrays import Vector
-from milopt.compilation.arguments import Directions, argument_directions, has_affine_argument
+from milopt.arrays import Directions, Vector
+from milopt.compilation.arguments import argument_directions, has_affine_argument
 from milopt.compilation.entry_sides import ABOVE, BELOW
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.streamed_squares import should_stream

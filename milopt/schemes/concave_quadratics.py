@@ -13,13 +13,13 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
-from milopt.arrays import Vector
+from milopt.arrays import Vector, Weight
 from milopt.compilation.arguments import has_affine_argument, stays_quadratic
 from milopt.compilation.compile_program import compile_form
 from milopt.compilation.curvature import judge_convexity
 from milopt.compilation.lowering import Lowering
 from milopt.compilation.streamed_squares import should_stream
-from milopt.declaration.atoms.atom import Atom, Weight
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.sum_squares import sum_squares
 from milopt.declaration.programs.coefficient import Coefficient
 from milopt.declaration.programs.expression import Expression, Leaf

@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Directions
+from milopt.arrays import Directions, Vector
+from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.leaves import Variable
 from milopt.testing.atom_epigraph import check_epigraph
 from milopt.testing.atom_error import FORMULA_TOLERANCE, fail, format_point, require_at_most, require_equal

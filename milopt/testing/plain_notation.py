@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Weight
+from milopt.arrays import Vector, Weight
 from milopt.declaration.programs.expression import Expression
 
 

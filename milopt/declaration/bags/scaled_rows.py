@@ -30,7 +30,7 @@ MAX_FOLDED_SHIFT = 1e4
 Folding subtracts two products that are larger than their difference by this factor, which loses as many digits.
 """
 
-Selection: TypeAlias = slice | npt.NDArray[Any]
+RowSelection: TypeAlias = slice | npt.NDArray[Any]
 """Several rows: a slice, an array of indices or a mask."""
 
 
@@ -85,7 +85,7 @@ class ScaledRows(NDArrayOperatorsMixin):
         """The transposed rows, for products."""
         return TransposedRows(self)
 
-    def select(self, which: Selection) -> ScaledRows:
+    def select(self, which: RowSelection) -> ScaledRows:
         """Return some rows, still scaled on demand: a view for a slice, otherwise a copy in the type of the array."""
         factors = None if self.factors is None else self.factors[which]
         return ScaledRows(self.raw[which], self.shift, self.divisor, factors)

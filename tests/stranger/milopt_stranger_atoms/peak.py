@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.arrays import Directions, Vector
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, non_negative
 from milopt.declaration.atoms.projections import project_onto_norm1_ball
 from milopt.declaration.atoms.segments import Segments

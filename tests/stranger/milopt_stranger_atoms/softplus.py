@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, xlogy
 
-from milopt.arrays import Vector
-from milopt.declaration.atoms.atom import Atom, Directions, Notation
+from milopt.arrays import Directions, Vector
+from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, exponential, non_negative
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression, Leaf
