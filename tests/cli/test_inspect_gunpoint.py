@@ -105,6 +105,7 @@ def test_the_oracle_over_the_hilbert_ball_is_a_cone_program(run) -> None:
 
 def test_the_summary_states_kind_and_size_of_a_step(run) -> None:
     shown = run(*COMMAND, "--set", "ball=hilbert", "--part", "oracle", "--format", "summary").out
-    assert shown.startswith("weak learning: DC (each convex step is of kind SOCP), maximise bag_max(u(950 points))")
+    assert shown.startswith("weak learning: DC (each convex step is of kind SOCP), maximise ")
+    assert shown.splitlines()[0].endswith("*d) @ bag_max(u(950 points))")
     assert "24 bags convex side (epigraph 456 rows), 26 bags need a witness" in shown
-    assert re.search(r"ball +1 +101 +second-order cone +-norm\(u\)", shown)
+    assert re.search(r"ball +1 +101 +second-order cone +\S+ - norm\(u\)", shown)
