@@ -109,15 +109,20 @@ def count_function_rows(form: EvaluationForm, active: Index) -> int:
 
 
 def count_features(form: EvaluationForm) -> int | None:
-    """Return the number of features of all functions together; None if there is no function or one has no features."""
+    """Return the number of features of all functions together; None if there are none, or one function has none.
+
+    Functions that the program does not evaluate at any point do not count.
+    """
     total = 0
     for space in form.spaces:
-        first = next((points[:1] for points in space.points if points.shape[0]), None)
+        if not space.count:
+            continue
+        first = next(points[:1] for points in space.points if points.shape[0])
         features = space.function.kernel.features(first) if space.function.kernel.has_features else None
         if features is None:
             return None
         total += int(features.shape[1])
-    return total if form.spaces else None
+    return total or None
 
 
 def _coordinates_choice(few: bool, size: str, reason: str) -> FormChoice:

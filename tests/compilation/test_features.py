@@ -194,3 +194,26 @@ def test_a_function_is_the_vector_of_its_feature_weights() -> None:
     assert space.length(w) == pytest.approx(np.linalg.norm(w))
     assert space.norm(a) == pytest.approx(np.linalg.norm(points.T @ a))
     assert space.from_points(space.to_points(w)) == pytest.approx(w)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ecos", "auto"])
+def test_functions_that_are_evaluated_nowhere_need_no_features(solver: str) -> None:
+    program = Program("norm alone")
+    x = program.variable("x", lower=1.0)
+    f = program.function("f", Linear())
+    program.minimize(x)
+    program.subject_to(f.norm() <= 2 * x)
+    result = milopt.solve(program, solver)
+    assert result.point == "certified"
+    assert result.objective == pytest.approx(1.0)
+
+
+def test_exact_schemes_solve_steps_whose_function_has_no_points_left() -> None:
+    program = Program("ball")
+    bags = milopt.Bags(np.array([[2.0], [-2.0], [3.0], [-3.0]]), [0, 2, 4])
+    f = program.function("f", Linear())
+    program.minimize(0.01 * bag_sum(f(bags)).sum() - bag_max(f(bags)).sum())
+    program.subject_to(f.norm() <= 2)
+    result = milopt.solve(program, "scip", scheme="exact")
+    assert result.point == "certified"
+    assert result.objective == pytest.approx(-10.0)
