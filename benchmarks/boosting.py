@@ -63,7 +63,7 @@ class BoostingCase:
     model: ShapeletBoost
 
     @classmethod
-    def of(cls, name: str, ball: str) -> BoostingCase:
+    def load(cls, name: str, ball: str) -> BoostingCase:
         """Return the case of a data set and a ball, given by name."""
         model = ShapeletBoost(nu=NU, ball=ball, bias=False, two_sided=False, scale="none", random_state=0)
         if name != "gunpoint":
@@ -109,7 +109,7 @@ def rows(chosen: argparse.Namespace) -> Iterator[list[object]]:
         solvers = [solver for solver in chosen.solver if (name, ball, solver) in ASKED]
         if name not in chosen.data or ball not in chosen.ball or not solvers:
             continue
-        case = BoostingCase.of(name, ball)
+        case = BoostingCase.load(name, ball)
         slow, naive = case.fit_naively(ball, ROUNDS[name, ball])
         for solver in solvers:
             case.fit_with_milopt(solver, naive.rounds)
@@ -134,7 +134,7 @@ def complete_fits(chosen: argparse.Namespace) -> Iterator[list[object]]:
     """Yield one row per data set and ball."""
     for name, ball in ROUNDS:
         if name in chosen.data and ball in chosen.ball:
-            case = BoostingCase.of(name, ball)
+            case = BoostingCase.load(name, ball)
             case.model.set_params(bias=True, two_sided=True)
             fits = [case.fit_with_milopt("native", 1000) for _ in range(4)][1:]
             before, fast = (statistics.median(fit[k] for fit in fits) for k in (0, 1))

@@ -34,7 +34,7 @@ from milopt.schemes.oracle_program import ProgramPricing
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import Pricing, PricingResult
 
-Starts = Callable[[Mapping[Parameter, Array]], list[Array]] | None
+StartFunction = Callable[[Mapping[Parameter, Array]], list[Array]]
 
 
 class StepCountingOracle(Pricing):
@@ -43,9 +43,9 @@ class StepCountingOracle(Pricing):
     def __init__(self, inner: Pricing) -> None:
         self.solver, self.inner, self.steps = inner.solver, inner, 0
 
-    def price(self, prices: Mapping[Parameter, Array], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Array], start_count: int, clock: Clock) -> PricingResult:
         """Return the columns of the inner oracle."""
-        result = self.inner.price(prices, starts, clock)
+        result = self.inner.price(prices, start_count, clock)
         self.steps += sum(column.steps for column in result.columns)
         return result
 
@@ -56,8 +56,8 @@ def from_start(case: BoostingCase, start: str, rounds: int) -> tuple[Result, int
     [oracle] = problem.oracles
     nowhere = np.zeros(case.bags.instances.shape[0])
     if start != "best atom":
-        starts: Starts = None if start == "bag means" else lambda prices: [nowhere]
-        oracle = replace(oracle, starts=starts)
+        start_function: StartFunction | None = None if start == "bag means" else lambda prices: [nowhere]
+        oracle = replace(oracle, starts=start_function)
     counted = StepCountingOracle(ProgramPricing(oracle, case.bags, get_solver("highs"), Options()))
     result = ColumnGeneration(max_rounds=rounds, starts=1).run_with(problem, get_solver("highs"), [counted], Options())
     counted.inner.close()
@@ -81,12 +81,12 @@ def rows(rounds: int) -> Iterator[list[object]]:
         "start": (from_start, ("best atom", "bag means", "zero")),
         "dictionary": (over_dictionary, ("kmeans", "all")),
     }
-    over_dictionary(BoostingCase.of("musk1", "l1"), "kmeans", 2)
+    over_dictionary(BoostingCase.load("musk1", "l1"), "kmeans", 2)
     for what, (fit, choices) in fits.items():
         for name in ("musk1", "gunpoint"):
             first = 0.0
             for choice in choices:
-                seconds, (result, steps) = time_call(fit, BoostingCase.of(name, "l1"), choice, rounds)
+                seconds, (result, steps) = time_call(fit, BoostingCase.load(name, "l1"), choice, rounds)
                 first = first or seconds
                 count = len(result.history)
                 ended = f" {result.termination}"

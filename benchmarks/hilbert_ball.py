@@ -41,10 +41,10 @@ class RecordingOracle(Pricing):
         self.solver, self.inner = inner.solver, inner
         self.asked: list[Prices] = []
 
-    def price(self, prices: Prices, starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Prices, start_count: int, clock: Clock) -> PricingResult:
         """Return the columns of the inner oracle."""
         self.asked.append(prices)
-        return self.inner.price(prices, starts, clock)
+        return self.inner.price(prices, start_count, clock)
 
 
 def boosting(bags: Bags, y: Array, atoms: Array | None) -> SemiInfinite:

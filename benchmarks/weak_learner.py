@@ -51,10 +51,10 @@ class TimedOracle(Pricing):
     steps: list[int] = field(default_factory=list)
     solver = "recorded"
 
-    def price(self, prices: Mapping[Parameter, Array], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Array], start_count: int, clock: Clock) -> PricingResult:
         """Return the columns of the inner oracle."""
-        seconds, pricing_result = time_call(self.pricing.price, prices, starts, clock)
-        if starts == 1:
+        seconds, pricing_result = time_call(self.pricing.price, prices, start_count, clock)
+        if start_count == 1:
             self.prices += prices.values()
             self.seconds.append(seconds)
             self.steps.append(pricing_result.columns[0].steps)

@@ -132,7 +132,7 @@ class MILES(BagClassifier):
         entries = len(bags) * Z.shape[0]
         is_large = entries > MAX_WHOLE_ENTRIES
         generates = choice == "generated" or (choice == "auto" and is_large)
-        declared = (self._generated if generates else self._whole)(bags, y, cost, lam, Z)
+        declared = (self._declare_generated if generates else self._declare_whole)(bags, y, cost, lam, Z)
         size = f"{entries:,} similarities of {len(bags):,} bags to {Z.shape[0]:,} points"
         how = "Columns are generated" if generates else "All columns are in the linear program"
         limit = f"{'more than' if is_large else 'at most'} {MAX_WHOLE_ENTRIES:,}"
@@ -147,7 +147,7 @@ class MILES(BagClassifier):
         seed = self.random_state if isinstance(self.random_state, int) else 0
         return choose_dictionary(bags.instances, self.dictionary, self.atoms, self.kernel, seed)
 
-    def _whole(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> Program:
+    def _declare_whole(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> Program:
         """Build the whole linear program with the slack costs `cost` and the points Z."""
         kernel = self.kernel
         program = Program("MILES")
@@ -162,7 +162,7 @@ class MILES(BagClassifier):
         )
         return program
 
-    def _generated(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> SemiInfinite:
+    def _declare_generated(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> SemiInfinite:
         """Build the dual with generated columns, as stated in the module docstring."""
         positive, negative = float(cost[y > 0].sum()), float(cost[y < 0].sum())
         radius = 2 * min(positive, negative) / lam

@@ -74,7 +74,7 @@ def project_groups() -> None:
     # Fewer rows are projected without compiled code.
     starts = np.arange(0, module.MIN_COMPILED_ROWS + 3, 2)
     groups = starts.size - 1
-    module.project(np.ones(int(starts[-1])), module.GroupLayout.of(starts), np.ones(groups), np.zeros(groups))
+    module.project(np.ones(int(starts[-1])), module.GroupLayout.from_starts(starts), np.ones(groups), np.zeros(groups))
 
 
 NATIVE_PARTS: Mapping[str, Callable[[], None]] = {

@@ -44,7 +44,7 @@ class ComparisonCell:
         Names of the model (or program) and of the solver.
     sizes : ProgramSizes
         Kind and size of the program.
-    refused : bool
+    is_not_run : bool
         True if the cell is not run: the solver does not support the program, is not installed, or is skipped.
     reason : str
         Why the cell was not run, or what went wrong; empty if it succeeded.
@@ -73,7 +73,7 @@ class ComparisonCell:
     model: str
     solver: str
     sizes: ProgramSizes
-    refused: bool = False
+    is_not_run: bool = False
     reason: str = ""
     termination: str | None = None
     point: str | None = None
@@ -94,16 +94,16 @@ class ComparisonCell:
 
     @property
     def is_finished(self) -> bool:
-        """True if the cell has a termination or a reason: it has run, successfully or not, or it is refused."""
+        """True if the cell has a termination or a reason: it has run, successfully or not, or it is not run."""
         return self.termination is not None or bool(self.reason)
 
     @property
     def has_failed(self) -> bool:
-        """True if the cell is not refused, but has an error (`reason`) or no acceptable point.
+        """True if the cell was meant to run, but has an error (`reason`) or no acceptable point.
 
         A cell that has not run yet has no point, so this is also True for it.
         """
-        return not self.refused and (bool(self.reason) or not self.is_acceptable)
+        return not self.is_not_run and (bool(self.reason) or not self.is_acceptable)
 
     @property
     def is_acceptable(self) -> bool:
@@ -124,7 +124,7 @@ class ComparisonCell:
             model=plain["model"],
             solver=plain["solver"],
             sizes=ProgramSizes(plain["kind"], plain["rows"], plain["columns"], plain["evaluations"]),
-            refused=plain["refused"],
+            is_not_run=plain["not_run"],
             reason=plain["reason"] or "",
             termination=plain["status"],
             point=plain["point"],
@@ -149,7 +149,7 @@ class ComparisonCell:
             "rows": self.sizes.rows,
             "columns": self.sizes.columns,
             "evaluations": self.sizes.evaluations,
-            "refused": self.refused,
+            "not_run": self.is_not_run,
             "skipped": self.skipped,
             "reason": self.reason or None,
             "status": self.termination,

@@ -142,7 +142,7 @@ def compare(
     >>> comparison = milopt.compare(program, solvers=["highs", "clarabel", "libsvm"])
     >>> comparison.agreement.agree
     True
-    >>> [row.solver for row in comparison.rows if row.refused]
+    >>> [row.solver for row in comparison.rows if row.is_not_run]
     ['libsvm']
 
     Compare solvers on one model and data set:
@@ -192,7 +192,7 @@ def compare(
     tasks = order_tasks(
         FitTask(k, formulation.model, formulation.settings, cell.solver, options or Options(), seed, split)
         for k, (formulation, cell) in enumerate(zip(formulation_of_cell, cells, strict=True))
-        if not cell.refused
+        if not cell.is_not_run
         for split in splits
     )
     interrupted = False
@@ -200,7 +200,7 @@ def compare(
     try:
         with stop_on_interrupt(), _cell_reporter(on_cell, data_set.name, len(cells)) as report_cell:
             for cell in cells:
-                if cell.refused:
+                if cell.is_not_run:
                     report_cell(cell)
             for outcome in run_tasks(tasks, data_set.bags, data_set.labels, jobs):
                 k = outcome.cell
@@ -216,7 +216,7 @@ def compare(
         folds=folds,
         seed=seed,
         settings=common_settings,
-        cells=tuple(cell for cell in cells if cell.refused or cell.is_finished),
+        cells=tuple(cell for cell in cells if cell.is_not_run or cell.is_finished),
         expected=len(cells),
         interrupted=interrupted,
         seconds=perf_counter() - start,
@@ -254,7 +254,7 @@ def _check_settings(settings: Mapping[str, object]) -> None:
 
 
 def _plan_cell(formulation: Formulation, solver: str, is_default: bool) -> ComparisonCell:
-    """Return a cell before its fits; it is refused if the solver cannot solve the program, or is skipped as too slow.
+    """Return a cell before its fits; it is not run if the solver cannot solve the program, or is skipped as too slow.
 
     Slow solvers are skipped only if `is_default`, that is, if the user did not name the solvers.
     """

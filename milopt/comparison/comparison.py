@@ -29,7 +29,7 @@ class Comparison:
     settings : mapping
         Hyper-parameters that were set for all models that have them.
     cells : tuple of ComparisonCell
-        Finished and refused cells, in the order of the models and then of the solvers.
+        Finished cells and cells that are not run, in the order of the models and then of the solvers.
     expected : int
         Number of cells of the complete comparison.
     interrupted : bool
@@ -83,7 +83,7 @@ class Comparison:
             "interrupted": self.interrupted,
             "seconds": self.seconds,
             "jit_seconds": self.jit_seconds,
-            "versions": package_versions(cell.solver for cell in self.cells if not cell.refused),
+            "versions": package_versions(cell.solver for cell in self.cells if not cell.is_not_run),
         }
 
     @classmethod

@@ -44,7 +44,7 @@ def _number_reasons(cells: Sequence[ComparisonCell]) -> dict[str, int]:
 def _cell_row(cell: ComparisonCell, numbers: Mapping[str, int]) -> tuple[str, ...]:
     """Return the row of one cell; `numbers` are those of the reasons."""
     sizes = (short_name(cell.model), cell.solver, cell.sizes.kind, format_count(cell.sizes.rows))
-    if cell.refused:
+    if cell.is_not_run:
         results = [refusal_label(cell) if column.head == "status" else "" for column in _RESULT_COLUMNS]
     else:
         results = [column.text(cell) for column in _RESULT_COLUMNS]

@@ -87,7 +87,7 @@ class Layout:
             lines.append(f"{short_name(cell.model)}: {sizes}")
         self._last_model = cell.model
         left = self._indent + COLUMN_GAP.join(column.align(column.text(cell)) for column in self._left)
-        if cell.refused:
+        if cell.is_not_run:
             return [*lines, f"{left}{COLUMN_GAP}{refusal_label(cell)} {self._note_number(cell)}"]
         texts = [column.text(cell) for column in self._answer]
         if cell.reason:

@@ -39,7 +39,7 @@ class SolverComparison:
     rows : tuple of ComparisonCell
         One row per solver: `solver`, `termination`, `objective`, `certificate` (its largest residual is
         `certificate.worst`), `seconds` (without just-in-time compilation), and for a solver that does not support the
-        program `refused` and `reason`.
+        program `is_not_run` and `reason`.
     results : mapping
         Result of each solver that returned one, by the name of the solver.
     """

@@ -88,6 +88,8 @@ def expression_sides(
             for side, entries in ((ABOVE, above), (BELOW, below)):
                 if entries.size:
                     runs = np.isin(leaf.segments.run_of_entry, entries)
-                    inside = argument_directions(leaf, side) * runs
-                    sides += expression_sides(where, leaf.argument, inside.astype(np.int8), is_top_level=False)
+                    inner_directions = argument_directions(leaf, side) * runs
+                    sides += expression_sides(
+                        where, leaf.argument, inner_directions.astype(np.int8), is_top_level=False
+                    )
     return sides

@@ -150,7 +150,7 @@ class Epigraphs:
             return self.get_template(atom, entries)
         size = self.affine.dictionary_rows(function).count
         at = Segments([size])
-        vector = atom.of(Expression((size,), np.zeros(size), ()))
+        vector = atom.with_argument(Expression((size,), np.zeros(size), ()))
         return at, np.arange(size), read_template(vector, at)
 
     def _epigraph_blocks(self, epigraph: LoweredEpigraph) -> list[LoweredBlock]:

@@ -35,15 +35,17 @@ class PrimalForm(CompiledForm):
         self.whitenings = list(whitenings)
         polyhedral, cones = split_polyhedral_rows(source, active)
         self._extend_whitenings(polyhedral, cones)
-        self.starts = np.concatenate([[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]).astype(int)
+        self.space_starts = np.concatenate(
+            [[source.n], source.n + np.cumsum([w.rank for w in self.whitenings])]
+        ).astype(int)
         self.active = polyhedral
         self._is_in_order = bool((polyhedral == np.arange(polyhedral.size)).all())
         self._row_of, matrix, g, blocks = self._form_rows(polyhedral, cones)
         q, constant, P = self.objective(source)
-        extra = int(self.starts[-1]) - source.n
+        extra = int(self.space_starts[-1]) - source.n
         columns = [
             ColumnBlock(f"{w.space.function.name}.coordinates", int(a), int(b))
-            for w, a, b in zip(self.whitenings, self.starts[:-1], self.starts[1:], strict=True)
+            for w, a, b in zip(self.whitenings, self.space_starts[:-1], self.space_starts[1:], strict=True)
         ]
         self.form = StandardForm(
             name=source.name,
@@ -62,13 +64,13 @@ class PrimalForm(CompiledForm):
 
     def objective(self, source: EvaluationForm) -> tuple[Vector, float, Quadratic]:
         """Return (q, constant, P) of the objective of `source`; all points in the objective must have coordinates."""
-        o, width = source.objective, int(self.starts[-1])
+        o, width = source.objective, int(self.space_starts[-1])
         q = np.zeros(width)
         q[: source.n] = o.q
         constant = o.constant
         pieces: list[QuadraticPiece] = []
         for k, whitening in enumerate(self.whitenings):
-            span = slice(int(self.starts[k]), int(self.starts[k + 1]))
+            span = slice(int(self.space_starts[k]), int(self.space_starts[k + 1]))
             used = np.flatnonzero(o.p[k])
             if used.size:
                 q[span] += np.asarray(whitening.coordinates(used).T @ o.p[k][used])
@@ -97,7 +99,7 @@ class PrimalForm(CompiledForm):
 
     def _sum_rows(self, square: SquaredTerm) -> tuple[QuadraticPiece, Vector]:
         """Return R'WR as one dense piece, and R'W g, for a square with rows R x + g, summed over blocks of rows."""
-        width = int(self.starts[-1])
+        width = int(self.space_starts[-1])
         gram, linear = np.zeros((width, width)), np.zeros(width)
         step = max(1, FEATURE_BLOCK_BYTES // (8 * width))
         for start in range(0, square.rows.count, step):
@@ -186,7 +188,7 @@ class PrimalForm(CompiledForm):
     @property
     def _coordinate_slices(self) -> list[slice]:
         """Per function, the slice of the columns that contain its coordinates."""
-        return [slice(int(a), int(b)) for a, b in pairwise(self.starts)]
+        return [slice(int(a), int(b)) for a, b in pairwise(self.space_starts)]
 
     def _extend_whitenings(self, polyhedral: Index, cones: list[int]) -> None:
         """Compute coordinates of all points in the rows `polyhedral`, in the blocks `cones` and in the objective."""
@@ -221,8 +223,8 @@ class PrimalForm(CompiledForm):
             row_of.append(np.arange(self.source.block_starts[c], self.source.block_starts[c + 1]))
             size = block.count
             if block.space is not None:
-                span = slice(int(self.starts[block.space]), int(self.starts[block.space + 1]))
-                matrices.append(_unit_rows(span, int(self.starts[-1])))
+                span = slice(int(self.space_starts[block.space]), int(self.space_starts[block.space + 1]))
+                matrices.append(_unit_rows(span, int(self.space_starts[-1])))
                 rank = span.stop - span.start
                 offsets.append(np.zeros(rank))
                 row_of.append(np.full(rank, -1, dtype=np.intp))

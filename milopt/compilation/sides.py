@@ -49,13 +49,15 @@ def check_maxima_not_nested(program: Program, maxima: Sequence[SelectionAtom], o
 
     `operation` is the name of the operation that does not support this, for the error message.
     """
-    inside: dict[int, Atom] = {}
+    outer_atom_by_id: dict[int, Atom] = {}
     for expression in (program.objective, *(constraint.expression for constraint in program.constraints.values())):
         for leaf in leaves(expression):
             if isinstance(leaf, Atom) and leaf.function is None:
-                inside |= {id(child): leaf for child, _ in leaf.argument.terms if isinstance(child, Atom)}
+                outer_atom_by_id |= {id(child): leaf for child, _ in leaf.argument.terms if isinstance(child, Atom)}
     for atom in maxima:
-        outer = inside.get(id(atom)) or next((inner for inner in inside.values() if inner is atom), None)
+        outer = outer_atom_by_id.get(id(atom)) or next(
+            (inner for inner in outer_atom_by_id.values() if inner is atom), None
+        )
         if outer is not None:
             raise UnsupportedError(
                 f"{operation} supports only maxima of affine expressions outside other atoms, and {program.name!r} has "

@@ -66,9 +66,9 @@ def _epigraph_minorants(
 ) -> Minorants:
     """Return a minorant of every atom with an epigraph, with slopes from the multipliers of the epigraph."""
     start_of = {block.name: int(start) for block, start in zip(form.blocks, form.block_starts[:-1], strict=True)}
-    pulls: dict[Atom, tuple[Vector, Vector]] = {}
+    slopes_by_atom: dict[Atom, tuple[Vector, Vector]] = {}
     for blocks, epigraph in _lowered_epigraphs(lowering):
-        heights, slopes = pulls.setdefault(
+        heights, slopes = slopes_by_atom.setdefault(
             epigraph.atom, (np.zeros(epigraph.atom.size), np.zeros(_argument_size(lowering, epigraph)))
         )
         for k, part in enumerate(epigraph.template.parts):
@@ -79,7 +79,10 @@ def _epigraph_minorants(
         if epigraph.columns is not None:
             heights[epigraph.entries] += gradient[epigraph.columns]
     tiny = negligible * float(np.abs(z).max(initial=0.0))
-    return {atom: _multiplier_minorant(lowering, atom, *pull, tiny, values) for atom, pull in pulls.items()}
+    return {
+        atom: _multiplier_minorant(lowering, atom, *heights_and_slopes, tiny, values)
+        for atom, heights_and_slopes in slopes_by_atom.items()
+    }
 
 
 def _square_minorants(lowering: Lowering, values: LeafValues) -> Minorants:

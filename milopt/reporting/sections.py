@@ -143,7 +143,7 @@ def _programs_table(report: Report) -> Html:
 
 def _comparison_section(comparison: Comparison, pictures: Pictures) -> PageSection:
     """Return the section of a comparison."""
-    ran = [cell for cell in comparison.cells if not cell.refused]
+    ran = [cell for cell in comparison.cells if not cell.is_not_run]
     failed = sum(cell.has_failed for cell in ran)
     differ = [agreement for agreement in comparison.agreements if agreement.agree is False]
     outcome = f"{len(ran) - failed} of {len(ran)} fits certified; " + (

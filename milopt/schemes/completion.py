@@ -93,7 +93,7 @@ class Substitution:
             if leaf in self._open or leaf.is_parameter:
                 terms.append((leaf, coefficient))
             elif isinstance(leaf, Atom) and leaf.function is None and self._open & set(leaves(leaf.argument)):
-                terms.append((leaf.of(self.apply(leaf.argument)), coefficient))
+                terms.append((leaf.with_argument(self.apply(leaf.argument)), coefficient))
             else:
                 constant += coefficient.value() @ np.atleast_1d(self._values.leaf_values(leaf))
         return Expression(expression.shape, constant, terms)

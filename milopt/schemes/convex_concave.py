@@ -173,14 +173,14 @@ class ConvexConcave(Scheme):
         program = session.program
         maxima, others = _split_atoms(program)
         totals, choice = Totals(), WitnessChooser(program, maxima, session.options.tolerance)
-        starts = starting_tangents(session, others, clock)
+        tangent_starts = starting_tangents(session, others, clock)
         stand_ins = session.lowering.other_side.stand_ins
         if others:
-            session.set_witnesses(next(starts, {}))
+            session.set_witnesses(next(tangent_starts, {}))
         if any(isinstance(stand_ins[atom], Expression) for atom in maxima):
             _replace_points_by_witnesses(session, maxima, clock, totals, choice)
         atoms = other_side_atoms(program)
-        descent = yield from self._descend_from_feasible(session, atoms, starts, clock, totals, choice)
+        descent = yield from self._descend_from_feasible(session, atoms, tangent_starts, clock, totals, choice)
         return assemble_result(
             session.lowering,
             session.spaces,
@@ -199,20 +199,20 @@ class ConvexConcave(Scheme):
         self,
         session: StepSession,
         atoms: list[Atom],
-        starts: Iterator[dict[Atom, StandIn]],
+        tangent_starts: Iterator[dict[Atom, StandIn]],
         clock: Clock,
         totals: Totals,
         choice: WitnessChooser,
     ) -> Steps[DescentResult]:
         """Descend from the start; if its first step has no point, from other minorants with which a step is feasible.
 
-        `starts` yields further tangents for the atoms other than maxima. Without a feasible step, the result is
+        `tangent_starts` yields further tangents for the atoms other than maxima. Without a feasible step, the result is
         `infeasible` only if a relaxation of the program proves it, otherwise `limit` or `stalled`.
         """
         descent = yield from self._descend(session, atoms, clock, totals, choice)
         if _is_conclusive(descent):
             return descent
-        for tangents in starts:
+        for tangents in tangent_starts:
             if clock.is_over():
                 break
             session.set_witnesses(tangents)

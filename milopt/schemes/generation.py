@@ -166,10 +166,10 @@ class GenerationRun:
             return current
         return {v: part * self.best_prices[v] + (1 - part) * value for v, value in current.items()}
 
-    def _violated_rows(self, prices: dict[Variable, Vector], starts: int) -> list[MasterRow]:
+    def _violated_rows(self, prices: dict[Variable, Vector], start_count: int) -> list[MasterRow]:
         """Return a row for each column that the oracles find at these prices and whose row the last master violates.
 
-        The upper bound, the best prices, `failure`, `residual` and `last_value` are updated. `starts`: number of
+        The upper bound, the best prices, `failure`, `residual` and `last_value` are updated. `start_count`: number of
         starting points of a local oracle.
         """
         violated: list[MasterRow] = []
@@ -177,7 +177,7 @@ class GenerationRun:
         reached = -np.inf
         self.failure, self.residual = "", 0.0
         for k, (oracle, pricing) in enumerate(zip(self.problem.oracles, self.pricings, strict=True)):
-            answer = self._call_pricing(pricing, {p: prices[v] for p, v in oracle.prices.items()}, starts)
+            answer = self._call_pricing(pricing, {p: prices[v] for p, v in oracle.prices.items()}, start_count)
             bounds.append(answer.bound)
             self.failure, self.residual = (
                 self.failure or answer.failure,
@@ -201,11 +201,11 @@ class GenerationRun:
             self.best_value, self.best_prices = reached, dict(prices)
         return violated
 
-    def _call_pricing(self, pricing: Pricing, prices: dict[Parameter, Vector], starts: int) -> PricingResult:
+    def _call_pricing(self, pricing: Pricing, prices: dict[Parameter, Vector], start_count: int) -> PricingResult:
         """Run a pricing, and count its time as solving; sessions inside it count their time themselves."""
         work, began = self.clock.work, seconds_without_jit()
         counted = work.build + work.solve
-        answer = pricing.price(prices, starts, self.clock)
+        answer = pricing.price(prices, start_count, self.clock)
         work.solve += max(0.0, seconds_without_jit() - began - (work.build + work.solve - counted))
         return answer
 

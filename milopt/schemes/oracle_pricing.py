@@ -35,5 +35,5 @@ def _solvers_with_own_pricing(oracle: Oracle, bags: Bags) -> list[Solver]:
     able = [solver for solver in registry.installed_solvers() if solver.supports_oracle(oracle, bags)]
     if len(able) < 2:
         return able
-    profile = Profile.of(oracle.program)
+    profile = Profile.from_program(oracle.program)
     return sorted(able, key=lambda solver: -(solver.rank(profile) or 0.0))

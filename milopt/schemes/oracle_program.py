@@ -45,7 +45,7 @@ class ProgramPricing(Pricing):
         self._atoms = maxima_on_other_side(oracle.program, "pricing")
         self._session: StepSession | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return the column at the end of each descent, best first.
 
         Each feasible end is a column, whether it is certified or not. Its certificate is only needed to conclude that
@@ -55,7 +55,7 @@ class ProgramPricing(Pricing):
         bound: float | None = None
         failures: list[str] = []
         runs = 0
-        for values in self._starting_values(prices, starts):
+        for values in self._starting_values(prices, start_count):
             session = self._session_at(prices, values)
             if self._atoms:
                 ended, _ = run_steps(descend(session, self._atoms, clock, MAX_DESCENT_STEPS, MIN_RELATIVE_DECREASE))
@@ -130,10 +130,10 @@ class ExactPricing(Pricing):
         self._oracle, self._bags = oracle, bags
         self._solver, self._options = solver, options
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return the best column, or the best one found before a limit, and a bound on all columns.
 
-        Without a feasible point there is neither a column nor a bound. `starts` is not used.
+        Without a feasible point there is neither a column nor a bound. `start_count` is not used.
         """
         for parameter, value in prices.items():
             parameter.value = value

@@ -157,7 +157,7 @@ class SupportChecker:
 
         `requested_form` is `Options.form`, and `prices` the number of prices if the program is a master.
         """
-        self.profile = Profile.of(program, prices)
+        self.profile = Profile.from_program(program, prices)
         self.kind, self.is_dc = self.profile.kind, self.profile.is_dc
         self.name = program.name
         self._requested_form = requested_form

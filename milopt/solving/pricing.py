@@ -74,14 +74,14 @@ class Pricing(ABC):
         return (self.solver,) if self._fallback_pricing is None else (self.solver, *self._fallback_pricing.solvers)
 
     @abstractmethod
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return the best columns at the given prices.
 
         Parameters
         ----------
         prices : mapping from Parameter to ndarray
             Values of the oracle's price parameters.
-        starts : int
+        start_count : int
             Number of starting points of a local method.
         clock : Clock
             Time that is left.
@@ -99,10 +99,10 @@ class Pricing(ABC):
 
 
 def price_or_report(
-    make_pricing: Callable[[], Pricing], prices: Mapping[Parameter, Vector], starts: int, clock: Clock
+    make_pricing: Callable[[], Pricing], prices: Mapping[Parameter, Vector], start_count: int, clock: Clock
 ) -> PricingResult:
     """Create a pricing and return its columns; after an error, return no columns and the message as `failure`."""
     try:
-        return make_pricing().price(prices, starts, clock)
+        return make_pricing().price(prices, start_count, clock)
     except MiloptError as error:
         return PricingResult((), None, f"The oracle failed: {str(error).rstrip('.')}")

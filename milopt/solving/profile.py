@@ -30,7 +30,7 @@ class Profile:
     """Number of prices if the program is a master, to which rows are added many times; otherwise 0."""
 
     @classmethod
-    def of(cls, program: Program, prices: int = 0) -> Profile:
+    def from_program(cls, program: Program, prices: int = 0) -> Profile:
         """Return the profile of a program; `prices`: number of prices if it is a master, otherwise 0."""
         features, cones = declared_features(program), required_cones(program)
         return cls(

@@ -266,7 +266,7 @@ def _availability(loaded: type[Solver] | Exception) -> Availability:
     try:
         if not _is_family(loaded):
             return loaded().availability()
-        return Availability.of(cast(SolverFamilyProtocol, loaded).package)
+        return Availability.of_package(cast(SolverFamilyProtocol, loaded).package)
     except Exception as error:
         # The class of another package may raise any exception when it is created or asked for its availability.
         return Availability(False, reason=_format_error(error))

@@ -57,7 +57,7 @@ class Availability:
     reason: str | None = None
 
     @classmethod
-    def of(cls, package: str, extra: str = "") -> Availability:
+    def of_package(cls, package: str, extra: str = "") -> Availability:
         """Return the availability of a solver that needs one package.
 
         `extra` is the extra of milopt that installs the package, if there is one.
@@ -149,7 +149,7 @@ class Solver(ABC):
         Availability
             Version, or how to install the package.
         """
-        return Availability.of(self.package, self.extra)
+        return Availability.of_package(self.package, self.extra)
 
     def unsupported_reason(self, form: StandardForm) -> str | None:
         """Return why the solver does not support a form whose features and cones it supports.

@@ -221,7 +221,7 @@ def _check_copy_and_quadratic(atom: Atom, samples: AtomSamples, inside: list[Vec
     """Check the copy of the atom that `of` returns for another argument, and that `quadratic` gives weights'value."""
     at, size = atom.segments, atom.segments.entry_count
     argument = Variable("x", (size,), np.full(size, -np.inf), np.full(size, np.inf), False)
-    copy = atom.of(argument if atom.argument.shape else argument[0])
+    copy = atom.with_argument(argument if atom.argument.shape else argument[0])
     if type(copy) is not type(atom) or copy.shape != atom.shape or copy.bags is not atom.bags:
         fail(atom, "`of` returns another kind of atom, another shape or other bags.")
     if [leaf for leaf, _ in copy.argument.terms] != [argument] or [leaf for leaf, _ in copy.terms] != [copy]:

@@ -88,7 +88,7 @@ def _check_features(solver: Solver, is_excepted: bool) -> None:
 def _check_rank(solver: Solver, is_excepted: bool) -> None:
     """Check that `rank` returns a number or None for every known program, and the same if it is called again."""
     for known in KNOWN_PROGRAMS:
-        profile = Profile.of(known.make().program)
+        profile = Profile.from_program(known.make().program)
         ranks = [solver.rank(profile), solver.rank(profile)]
         for rank in ranks:
             is_number = isinstance(rank, (int, float)) and not isinstance(rank, bool) and not math.isnan(rank)

@@ -126,11 +126,11 @@ class DictionaryChoicePricing(Pricing):
         self._choice = choice
         self._kept: dict[int, Floats] = {}
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return columns of the best vertices and the best objective as the bound.
 
         There are at most `MAX_COLUMNS_PER_PRICING` columns. At the time limit, return the best
-        vertices of the blocks so far, without a bound. `starts` is not used.
+        vertices of the blocks so far, without a bound. `start_count` is not used.
         """
         choice = self._choice
         p = prices[choice.prices]

@@ -58,13 +58,13 @@ def test_compilation_starts_after_the_first_cell_and_once_per_compiling_cell() -
 def test_unsupported_cells_have_the_reason_of_explain(comparison, data: DataSet) -> None:
     program = milopt.models.MISVM().program(data.bags, data.labels)
     reasons = {row.solver: row.reason for row in milopt.explain(program) if not row.supports}
-    refused = {cell.solver: cell.reason for cell in comparison.cells if cell.model == "mi-svm" and cell.refused}
-    assert refused == {solver: reasons[solver] for solver in SOLVERS if solver in reasons}
-    assert "libsvm" in refused
+    not_run = {cell.solver: cell.reason for cell in comparison.cells if cell.model == "mi-svm" and cell.is_not_run}
+    assert not_run == {solver: reasons[solver] for solver in SOLVERS if solver in reasons}
+    assert "libsvm" in not_run
 
 
 def test_supported_cells_are_certified_and_refitting_gives_the_same_objective(comparison, data: DataSet) -> None:
-    completed = [cell for cell in comparison.cells if not cell.refused]
+    completed = [cell for cell in comparison.cells if not cell.is_not_run]
     assert {("mi-svm", "highs"), ("mi-svm", "clarabel"), ("set-kernel-svm", "libsvm")} <= {
         (cell.model, cell.solver) for cell in completed
     }
@@ -117,7 +117,7 @@ def test_ctrl_c_keeps_the_finished_cells(data: DataSet, n_jobs: int) -> None:
 
     def interrupt(cell: ComparisonCell) -> None:
         seen.append(cell)
-        if not cell.refused:
+        if not cell.is_not_run:
             signal.raise_signal(signal.SIGINT)
 
     comparison = compare(
@@ -193,13 +193,13 @@ def test_a_failed_cell_does_not_affect_the_others(data: DataSet, monkeypatch) ->
     assert "no luck" in str(comparison)
 
 
-def test_a_solver_that_is_not_installed_is_a_refused_cell(data: DataSet, monkeypatch) -> None:
+def test_a_solver_that_is_not_installed_is_not_run(data: DataSet, monkeypatch) -> None:
     from milopt.solvers.ecos.solver import ECOS
     from milopt.solving.solver import Availability
 
     monkeypatch.setattr(ECOS, "availability", lambda self: Availability(False, None, "pip install ecos"))
     comparison = compare(data, ["set-kernel-svm"], ["ecos", "highs"], folds=2, n_jobs=1)
-    assert comparison.cells[0].refused
+    assert comparison.cells[0].is_not_run
     assert "pip install ecos" in comparison.cells[0].reason
     assert comparison.exit_code == 0
 
@@ -275,7 +275,7 @@ def test_the_table_fits_the_page(comparison, width: int) -> None:
     text = "\n".join(lines)
     for cell in comparison.cells:
         assert cell.sizes.columns_text in text
-        assert cell.refused or f"{cell.objective:.8g}" in text
+        assert cell.is_not_run or f"{cell.objective:.8g}" in text
 
 
 def test_an_uncertified_point_is_marked() -> None:
@@ -296,7 +296,7 @@ def test_reasons_are_numbered_notes_of_one_line(comparison) -> None:
     lines = str(comparison).splitlines()
     rows = [line for line in lines if "not supported [" in line]
     notes = [line for line in lines if line.startswith("[")]
-    assert len(rows) == sum(cell.refused for cell in comparison.cells)
+    assert len(rows) == sum(cell.is_not_run for cell in comparison.cells)
     assert [note.split()[0] for note in notes] == [f"[{k + 1}]" for k in range(len(notes))]
     assert all(row.rsplit(maxsplit=1)[1] in {note.split()[0] for note in notes} for row in rows)
     assert max(map(len, lines)) <= 120
@@ -304,12 +304,12 @@ def test_reasons_are_numbered_notes_of_one_line(comparison) -> None:
 
 def test_a_long_reason_is_cut_after_a_clause_on_a_wide_page_and_wrapped_on_a_narrow_one() -> None:
     reason = "; ".join(["the first clause of the reason has fifty characters"] * 3)
-    refused = ComparisonCell("m", "a", ProgramSizes("QP", 3, 4, 0), True, reason)
+    not_run = ComparisonCell("m", "a", ProgramSizes("QP", 3, 4, 0), True, reason)
     wide, narrow = Layout(["m"], ["a"], 120), Layout(["m"], ["a"], 80)
-    assert wide.row(refused)[-1].endswith("not supported [1]")
-    assert wide.notes([refused])[0] == f"[1] a: {'; '.join(reason.split('; ')[:2])} ..."
-    narrow.row(refused)
-    assert " ".join(" ".join(narrow.notes([refused])).split()) == f"[1] a: {reason}"
+    assert wide.row(not_run)[-1].endswith("not supported [1]")
+    assert wide.notes([not_run])[0] == f"[1] a: {'; '.join(reason.split('; ')[:2])} ..."
+    narrow.row(not_run)
+    assert " ".join(" ".join(narrow.notes([not_run])).split()) == f"[1] a: {reason}"
 
 
 def test_slow_solvers_are_skipped_unless_they_are_named(data: DataSet) -> None:

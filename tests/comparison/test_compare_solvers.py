@@ -40,10 +40,10 @@ def test_unsupported_solvers_have_a_reason_and_no_result() -> None:
     integer.minimize(y)
     integer.subject_to(2 * y >= 3)
     comparison = compare(integer, solvers="highs, clarabel")
-    refused = {row.solver: row.reason for row in comparison.rows if row.refused}
-    assert refused.keys() == {"clarabel"}
-    assert "integer variables" in refused["clarabel"]
-    assert refused["clarabel"] == {row.solver: row.reason for row in milopt.explain(integer)}["clarabel"]
+    reasons_not_run = {row.solver: row.reason for row in comparison.rows if row.is_not_run}
+    assert reasons_not_run.keys() == {"clarabel"}
+    assert "integer variables" in reasons_not_run["clarabel"]
+    assert reasons_not_run["clarabel"] == {row.solver: row.reason for row in milopt.explain(integer)}["clarabel"]
     assert "clarabel  not supported [1]" in str(comparison)
     assert "[1] clarabel: the program is of kind MILP" in str(comparison)
     assert comparison.results["highs"].objective == pytest.approx(2.0)
@@ -55,7 +55,7 @@ def test_unsupported_solvers_have_a_reason_and_no_result() -> None:
 def test_all_installed_solvers_are_compared_if_none_are_named() -> None:
     comparison = compare(diet())
     assert {row.solver for row in comparison.rows} >= {"highs", "clarabel", "ecos", "native", "libsvm"}
-    assert {row.solver for row in comparison.rows if not row.refused} == comparison.results.keys()
+    assert {row.solver for row in comparison.rows if not row.is_not_run} == comparison.results.keys()
     assert comparison.agreement.agree
 
 
@@ -90,7 +90,7 @@ def test_a_scheme_and_options_are_passed_on() -> None:
     assert comparison.results["clarabel"].log
     failed = compare(program, solvers="highs", scheme="direct")
     assert "is a DC program" in failed.rows[0].reason
-    assert not failed.rows[0].refused
+    assert not failed.rows[0].is_not_run
 
 
 @pytest.mark.parametrize(

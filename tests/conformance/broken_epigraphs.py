@@ -50,7 +50,7 @@ class AtomPrograms:
     def atom(self, argument: Expression) -> Atom:
         """Return the (broken) atom of an argument."""
         scalar = not self.pattern.argument.shape
-        return self.change(self.pattern.of(argument[0] if scalar else argument))
+        return self.change(self.pattern.with_argument(argument[0] if scalar else argument))
 
     def affine(self, program: Program) -> tuple[Expression, Expression]:
         """Return a variable, and an affine argument that equals e0 at a random point of the variable."""

@@ -68,7 +68,7 @@ def test_strips_of_a_comparison_have_one_strip_per_model(comparison) -> None:
 
 def test_times_are_those_of_the_cells_that_ran(comparison) -> None:
     shown = SolverTimesDisplay.from_comparison(comparison, ax=axes())
-    ran = [cell for cell in comparison.cells if not cell.refused]
+    ran = [cell for cell in comparison.cells if not cell.is_not_run]
     assert [(time.model, time.solver, time.seconds) for time in shown.times] == [
         (cell.model, cell.solver, cell.seconds) for cell in ran
     ]

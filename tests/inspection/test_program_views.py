@@ -292,7 +292,7 @@ def test_a_maximum_makes_a_program_dc_only_if_it_needs_witnesses(bags: Bags) -> 
     f = program.function("f", RBF(s=1.0))
     program.minimize(0.5 * f.norm_squared() + bag_max(f(bags) - 1).sum())
     assert program.kind == "QP"
-    assert program.sides()[0].witness.size == 0
+    assert program.atom_sides()[0].witness.size == 0
 
 
 def test_kind_needs_no_parameter_values_and_ignores_zero_terms(bags: Bags) -> None:

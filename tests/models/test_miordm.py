@@ -255,7 +255,7 @@ def test_both_sides_of_one_maximum_need_one_witness_per_bag(golden_bags):
     program = miordm().program(bags, y)
     assert program.kind == "DC"
     assert len(program.maxima()) == 1
-    sides = {side.where: (side.convex.tolist(), side.witness.tolist()) for side in program.sides()}
+    sides = {side.where: (side.convex.tolist(), side.witness.tolist()) for side in program.atom_sides()}
     assert sides == {"lower": ([1, 3, 5], [0, 2, 4]), "upper": ([0, 2, 4], [1, 3, 5])}
 
 

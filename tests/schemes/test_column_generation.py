@@ -157,10 +157,10 @@ class InterruptedPricing(ProgramPricing):
         super().__init__(problem.oracles[0], BAGS, get_solver("clarabel"), Options())
         self.at, self.calls = at, 0
 
-    def price(self, prices, starts, clock):
+    def price(self, prices, start_count, clock):
         self.calls += 1
         clock.interrupted |= self.calls == self.at
-        return super().price(prices, starts, clock)
+        return super().price(prices, start_count, clock)
 
 
 @pytest.mark.parametrize("at", [1, 2])

@@ -317,7 +317,7 @@ def test_ranking_imports_no_solvers_package() -> None:
     code = (
         "import json, sys, milopt; from milopt.solving import registry; from milopt.solving.profile import Profile\n"
         "p = milopt.Program(); x = p.variable('x', 2, lower=0); p.minimize(x.sum())\n"
-        "print(json.dumps([[s.name for s in registry.ranked_solvers(Profile.of(p))], [*sys.modules]]))"
+        "print(json.dumps([[s.name for s in registry.ranked_solvers(Profile.from_program(p))], [*sys.modules]]))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True)
     names, modules = json.loads(done.stdout)

@@ -66,11 +66,11 @@ def check_optimal(program: MarginProgram, answer: MarginAnswer) -> None:
     assert -1e-12 <= answer.gap <= ACCURACY
     R = program.rows.take(np.arange(program.group.size))
     v = program.offset - R @ answer.w - program.bias * answer.b
-    t = np.maximum.reduceat(v, program.starts[:-1])
+    t = np.maximum.reduceat(v, program.group_starts[:-1])
     assert answer.primal == pytest.approx(0.5 * answer.w @ answer.w + program.loss(t), rel=1e-9)
     assert (answer.a >= 0).all()
     np.testing.assert_allclose(R.T @ answer.a, answer.w, atol=1e-8 * (1 + np.abs(answer.w).max(initial=0.0)))
-    sums = np.add.reduceat(answer.a, program.starts[:-1])
+    sums = np.add.reduceat(answer.a, program.group_starts[:-1])
     assert (sums <= program.cap * (1 + 1e-12))[program.curvature == 0].all()
     if program.has_bias:
         assert abs(program.bias @ answer.a) <= 1e-9 * (1 + np.abs(answer.a).sum())
@@ -187,8 +187,8 @@ def test_the_compiled_projection_equals_the_reference(seed: int, groups: int, sq
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 9, groups))]).astype(np.intp)
     u, cap = rng.normal(size=starts[-1]), rng.uniform(0.0, 2.0, groups)
     kappa = rng.uniform(0.0, 1.0, groups) if squared else np.zeros(groups)
-    a, level = reference_projection(u, GroupLayout.of(starts), cap, kappa)
-    compiled = compiled_projection(u, GroupLayout.of(starts), cap, kappa)
+    a, level = reference_projection(u, GroupLayout.from_starts(starts), cap, kappa)
+    compiled = compiled_projection(u, GroupLayout.from_starts(starts), cap, kappa)
     np.testing.assert_allclose(compiled[0], a, atol=1e-12)
     np.testing.assert_allclose(compiled[1], level, atol=1e-12)
     sums = np.add.reduceat(a, starts[:-1])
@@ -206,7 +206,7 @@ def test_the_compiled_projection_equals_the_reference(seed: int, groups: int, sq
 )
 def test_the_projection_of_almost_equal_rows_ends(projection: Callable[..., Any], u: list[float], cap: float) -> None:
     """Rounding errors put rows above and below the level in turn."""
-    values, layout = np.array(u), GroupLayout.of(np.array([0, len(u)]))
+    values, layout = np.array(u), GroupLayout.from_starts(np.array([0, len(u)]))
     a, level = projection(values, layout, np.array([cap]), np.zeros(1))
     assert level[0] == pytest.approx(max(u) - cap)
     assert a.sum() == pytest.approx(cap, abs=1e-10 * max(u))
@@ -328,10 +328,10 @@ def test_products_of_reduced_rows_equal_those_of_the_matrix(sparse: bool) -> Non
     rng = np.random.default_rng(2)
     dense = rng.normal(size=(12, 30)) * (rng.random((12, 30)) < 0.5)
     program = margin_program(sp.csr_array(dense) if sparse else dense, np.array([4, 1, 4, 3]), 1.0, 1.0)
-    held = HeldRows.of(program, np.arange(12))
+    held = HeldRows.from_index(program, np.arange(12))
     a, level = rng.random(12) * (np.arange(12) != 5), np.array([0.5, 0.0, 0.7, 0.2])
     kappa = np.full(4, 0.3)
-    rows = ReducedRows.of(held, a, level, kappa)
+    rows = ReducedRows.from_support(held, a, level, kappa)
     F = rows.features.toarray() if sparse else rows.features
     assert held.gram is not None
     w, z = rng.normal(size=30), rng.normal(size=11)

@@ -18,7 +18,7 @@ Epigraph = Callable[..., list[Membership]]
 def alter_atom(atom: Atom, **members: object) -> Atom:
     """Return the atom with other members, which are functions without `self`."""
     own = {name: staticmethod(one) if callable(one) else one for name, one in members.items()}
-    result = atom.of(atom.argument)
+    result = atom.with_argument(atom.argument)
     result.__class__ = type(f"Altered{type(atom).__name__}", (type(atom),), own)
     return result
 

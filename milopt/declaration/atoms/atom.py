@@ -157,11 +157,11 @@ class Atom(Leaf, ABC):
             return axis_texts(self._argument, self.segments, self.shape)
         return [format_expression(self._argument, self.argument_shape, MAX_ARGUMENT_LENGTH)]
 
-    def of(self, argument: Expression) -> Self:
+    def with_argument(self, argument: Expression) -> Self:
         """Return a copy of the atom with another argument of the same size."""
-        return self._with_argument(argument)
+        return self._copy_with_argument(argument)
 
-    def _with_argument(self, argument: Expression | Function) -> Self:
+    def _copy_with_argument(self, argument: Expression | Function) -> Self:
         """Return a copy with another argument of the same size."""
         other = copy(self)
         Atom.__init__(other, argument, self.segments, self.shape)
@@ -170,7 +170,7 @@ class Atom(Leaf, ABC):
 
     def without_quadratic(self) -> Self:
         """Return a copy that is not treated as quadratic: an objective then uses the rows of `epigraph` for it."""
-        other = self._with_argument(self._argument)
+        other = self._copy_with_argument(self._argument)
         other.is_quadratic = False
         return other
 
@@ -256,7 +256,7 @@ class RadialAtom(Atom, abstract=True):
 
     def with_function(self, function: Function) -> Self:
         """Return a copy of the atom with a function of a kernel's space as its argument."""
-        return self._with_argument(function)
+        return self._copy_with_argument(function)
 
     @abstractmethod
     def profile(self, r: Vector) -> Vector:

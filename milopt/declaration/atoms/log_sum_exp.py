@@ -90,9 +90,9 @@ class EntrywiseLogSumExp(LogSumExp):
         self.parts = parts
         """Expressions a, b, ..., broadcast to the shape of the atom."""
 
-    def of(self, argument: Expression) -> Self:
+    def with_argument(self, argument: Expression) -> Self:
         """Return a copy of the atom with another argument of the same size."""
-        other = super().of(argument)
+        other = super().with_argument(argument)
         other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 

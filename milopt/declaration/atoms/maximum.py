@@ -94,9 +94,9 @@ class EntrywiseMaximum(Max):
         """Expressions a, b, ..., broadcast to the shape of the atom."""
         self.bags = next((part.bags for part in parts if part.bags is not None), None)
 
-    def of(self, argument: Expression) -> Self:
+    def with_argument(self, argument: Expression) -> Self:
         """Return a copy of the atom with another argument of the same size."""
-        other = super().of(argument)
+        other = super().with_argument(argument)
         other.parts = deinterleave(argument, len(self.parts), self.shape)
         return other
 

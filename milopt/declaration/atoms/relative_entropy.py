@@ -40,9 +40,9 @@ class RelativeEntropy(Atom):
         """Expressions x and y."""
         self._part_shape = shape
 
-    def of(self, argument: Expression) -> Self:
+    def with_argument(self, argument: Expression) -> Self:
         """Return a copy of the atom with another argument of the same size."""
-        other = super().of(argument)
+        other = super().with_argument(argument)
         other.parts = deinterleave(argument, 2, self._part_shape)
         return other
 

@@ -185,7 +185,7 @@ class ProgramCopy(Program):
             return leaf if function is leaf.function else self._register_leaf(leaf, leaf.with_function(function))
         if isinstance(leaf, Atom) and leaf.function is None:
             # All occurrences of an atom have the same copy, so that they share one column of the standard form.
-            own_atom = leaf.of(self._translate(leaf.argument))
+            own_atom = leaf.with_argument(self._translate(leaf.argument))
             self._leaves[id(own_atom)] = own_atom, own_atom
             return self._register_leaf(leaf, own_atom)
         return leaf

@@ -77,7 +77,7 @@ class ProgramViews:
 
         return required_cones(self._program)
 
-    def sides(self) -> tuple[AtomSides, ...]:
+    def atom_sides(self) -> tuple[AtomSides, ...]:
         """Return on which side each entry of each atom is needed: from above (its convex side) or from below.
 
         Returns

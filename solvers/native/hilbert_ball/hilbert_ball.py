@@ -100,7 +100,7 @@ class HilbertBallPricing(Pricing):
         self._solver = MinimumNormSolver(self.space, bags.offsets)
         self._fallback_pricing: Pricing | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return the result of each run, best first, with a bound on the optimum if no bag weight is positive.
 
         If a run fails, the columns and the bound of the fallback solver are included.
@@ -113,7 +113,7 @@ class HilbertBallPricing(Pricing):
         bound: float | None = None
         seen: set[bytes] = set()
         has_failed, failure = False, ""
-        for witnesses in self._starting_witnesses(weights, prices, starts):
+        for witnesses in self._starting_witnesses(weights, prices, start_count):
             if witnesses.tobytes() in seen:
                 continue
             run = self.run_convex_concave(weights, witnesses, clock, seen)
@@ -128,7 +128,7 @@ class HilbertBallPricing(Pricing):
         if has_failed:
             # The fallback chooses starts by itself, so the columns found so far are returned too.
             self.fallbacks += 1
-            fallback = price_or_report(self._get_or_build_fallback, prices, starts, clock)
+            fallback = price_or_report(self._get_or_build_fallback, prices, start_count, clock)
             failure, bound = "" if columns else fallback.failure, fallback.bound
             columns += fallback.columns
         return PricingResult(tuple(sorted(columns, key=lambda column: -program.sign * column.value)), bound, failure)

@@ -95,7 +95,7 @@ class L1BallPricing(Pricing):
         self.solver = descent_solver.solver
         self._fallback_pricing: Pricing | None = None
 
-    def price(self, prices: Mapping[Parameter, Vector], starts: int, clock: Clock) -> PricingResult:
+    def price(self, prices: Mapping[Parameter, Vector], start_count: int, clock: Clock) -> PricingResult:
         """Return the result of each descent, best first, with a bound on the optimum if no bag weight is positive.
 
         If a descent fails, the result of the fallback solver is returned instead.
@@ -103,11 +103,11 @@ class L1BallPricing(Pricing):
         weights = self._program.bag_weights(prices)
         columns: list[PricedColumn] = []
         bounds: list[float] = []
-        for z in self._starting_atoms(weights, starts):
+        for z in self._starting_atoms(weights, start_count):
             descent = self._descend(weights, z)
             if descent is None:
                 self.fallbacks += 1
-                return price_or_report(self._get_or_build_fallback, prices, starts, clock)
+                return price_or_report(self._get_or_build_fallback, prices, start_count, clock)
             columns.append(self._priced_column(descent, weights))
             bounds.append(descent.lower)
             if clock.is_over():

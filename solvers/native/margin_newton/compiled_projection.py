@@ -10,10 +10,10 @@ from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 
 
 @njit
-def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, level: Vector) -> None:
+def _project(u: Vector, group_starts: Index, cap: Vector, kappa: Vector, a: Vector, level: Vector) -> None:
     """Write a = [u - l]_+ and the levels l into `a` and `level`."""
     for g in range(cap.size):
-        begin, end = starts[g], starts[g + 1]
+        begin, end = group_starts[g], group_starts[g + 1]
         total = 0.0
         for r in range(begin, end):
             if u[r] > 0.0:
@@ -41,5 +41,5 @@ def _project(u: Vector, starts: Index, cap: Vector, kappa: Vector, a: Vector, le
 def compiled_projection(u: Vector, layout: GroupLayout, cap: Vector, kappa: Vector) -> tuple[Vector, Vector]:
     """Return the result of `group_projection.project`, computed by compiled code."""
     a, level = np.empty(u.size), np.empty(cap.size)
-    _project(u, layout.starts, cap, kappa, a, level)
+    _project(u, layout.group_starts, cap, kappa, a, level)
     return a, level

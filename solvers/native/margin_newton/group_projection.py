@@ -24,7 +24,7 @@ MIN_COMPILED_ROWS = 50_000
 class GroupLayout:
     """Groups of consecutive rows, split into groups of one row and others."""
 
-    starts: Index
+    group_starts: Index
     """First row of each group, and the number of rows."""
     single_groups: Index
     single_rows: Index
@@ -36,13 +36,13 @@ class GroupLayout:
     """First of the rows of each of these groups in `other_rows`, and their number."""
 
     @classmethod
-    def of(cls, starts: Index) -> GroupLayout:
+    def from_starts(cls, group_starts: Index) -> GroupLayout:
         """Return the layout of groups that begin at these rows."""
-        sizes = np.diff(starts)
+        sizes = np.diff(group_starts)
         single, other = np.flatnonzero(sizes == 1), np.flatnonzero(sizes != 1)
         rows = np.flatnonzero(np.repeat(sizes != 1, sizes))
         other_starts = np.concatenate([[0], np.cumsum(sizes[other])]).astype(np.intp)
-        return cls(starts, single, starts[single], other, rows, other_starts)
+        return cls(group_starts, single, group_starts[single], other, rows, other_starts)
 
 
 def project(u: Vector, layout: GroupLayout, cap: Vector, kappa: Vector) -> tuple[Vector, Vector]:

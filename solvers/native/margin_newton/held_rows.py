@@ -28,19 +28,19 @@ class HeldRows:
     """Rows R of the held rows."""
     offset: Vector
     bias: Vector
-    starts: Index
+    group_starts: Index
     """First held row of each group, and the number of held rows."""
 
     @classmethod
-    def of(cls, program: MarginProgram, index: Index) -> HeldRows:
+    def from_index(cls, program: MarginProgram, index: Index) -> HeldRows:
         """Hold the rows in `index`, which must be ascending."""
-        starts = np.searchsorted(index, program.starts).astype(np.intp)
-        return cls(program, index, program.rows.take(index), program.offset[index], program.bias[index], starts)
+        group_starts = np.searchsorted(index, program.group_starts).astype(np.intp)
+        return cls(program, index, program.rows.take(index), program.offset[index], program.bias[index], group_starts)
 
     @cached_property
     def layout(self) -> GroupLayout:
         """Groups of the held rows."""
-        return GroupLayout.of(self.starts)
+        return GroupLayout.from_starts(self.group_starts)
 
     @property
     def count(self) -> int:
@@ -79,7 +79,7 @@ class HeldRows:
 
     def group_sums(self, a: Vector) -> Vector:
         """Return the sum of a over the held rows of each group."""
-        return np.asarray(np.add.reduceat(a, self.starts[:-1]))
+        return np.asarray(np.add.reduceat(a, self.group_starts[:-1]))
 
     def balance_multipliers(self, a: Vector) -> Vector:
         """Return a with e'a = 0, after the larger of the two sums of e_r a_r by sign was scaled down; a stays feasible.

@@ -42,7 +42,7 @@ class MarginEngine(FormEngine):
             return None
         if margin_columns(form) is None:
             return None
-        pattern = MarginPattern.of(form, *self._features_of(form, spaces[0]))
+        pattern = MarginPattern.recognise(form, *self._features_of(form, spaces[0]))
         if pattern is None:
             return None
         answer = self._solve_program(pattern, time_limit)
@@ -96,5 +96,5 @@ class MarginEngine(FormEngine):
         old, new = before.program, pattern.program
         if self._coordinates is not None and old.rows.features is not new.rows.features:
             return None
-        same = old.rows.shape == new.rows.shape and np.array_equal(old.starts, new.starts)
+        same = old.rows.shape == new.rows.shape and np.array_equal(old.group_starts, new.group_starts)
         return answer if same and old.has_bias == new.has_bias else None

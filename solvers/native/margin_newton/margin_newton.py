@@ -114,7 +114,7 @@ def solve_margin_program(
     """
     accepted = tolerance if accepted is None else max(accepted, tolerance)
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-    held = HeldRows.of(program, _initially_held_rows(program, start))
+    held = HeldRows.from_index(program, _initially_held_rows(program, start))
     at = _initial_iterate(program, held, start)
     first_sigma = _initial_sigma(program, held)
     if start is not None:
@@ -176,7 +176,7 @@ def _initially_held_rows(program: MarginProgram, start: MarginAnswer | None) -> 
         return np.arange(program.group.size)
     w, b = (start.w, start.b) if start is not None else _regression_start(program)
     v = program.offset - program.rows.times(w) - program.bias * b
-    chosen = v >= np.maximum.reduceat(v, program.starts[:-1])[program.group]
+    chosen = v >= np.maximum.reduceat(v, program.group_starts[:-1])[program.group]
     first = np.flatnonzero(chosen)
     _, place = np.unique(program.group[first], return_index=True)
     chosen[:] = False
@@ -196,11 +196,12 @@ def _initial_iterate(program: MarginProgram, held: HeldRows, start: MarginAnswer
 def _regression_start(program: MarginProgram) -> tuple[Vector, float]:
     """Return (w, b) with R w + e b close to the offsets q: a ridge regression on the means of the groups."""
     groups, size = program.cap.size, program.rows.shape[1]
-    sizes = np.diff(program.starts)
-    q = np.add.reduceat(program.offset, program.starts[:-1]) / sizes
-    e = np.add.reduceat(program.bias, program.starts[:-1]) / sizes
+    sizes = np.diff(program.group_starts)
+    q = np.add.reduceat(program.offset, program.group_starts[:-1]) / sizes
+    e = np.add.reduceat(program.bias, program.group_starts[:-1]) / sizes
     means = sp.csr_array(
-        (1.0 / sizes[program.group], np.arange(program.group.size), program.starts), shape=(groups, program.group.size)
+        (1.0 / sizes[program.group], np.arange(program.group.size), program.group_starts),
+        shape=(groups, program.group.size),
     )
     if size > MAX_START_FEATURES:
         centred = q - e * float(q @ e) / max(float(e @ e), 1e-300)
@@ -218,7 +219,7 @@ def _relative_gap_on_held_rows(held: HeldRows, at: Iterate) -> float:
     """Return the relative duality gap on the held rows."""
     a = held.balance_multipliers(at.a)
     w = np.asarray(held.features.T @ a)
-    maxima, _ = held.program.maxima_with_bias(held.values(w), held.starts, held.bias)
+    maxima, _ = held.program.maxima_with_bias(held.values(w), held.group_starts, held.bias)
     primal = 0.5 * float(w @ w) + held.program.loss(maxima)
     error = held.program.slope_error(maxima, held.group_sums(a))
     return (primal - held.dual_value(a, w) + error) / max(1.0, abs(primal))
@@ -232,7 +233,7 @@ def _evaluate_all_rows(
     balanced = held.balance_multipliers(at.a)
     w = np.asarray(held.features.T @ balanced)
     v = held.values(w) if held.count == program.group.size else program.offset - program.rows.times(w)
-    maxima, b = program.maxima_with_bias(v, program.starts, program.bias)
+    maxima, b = program.maxima_with_bias(v, program.group_starts, program.bias)
     primal = 0.5 * float(w @ w) + program.loss(maxima)
     a = np.zeros(program.group.size)
     a[held.index] = balanced
@@ -242,7 +243,7 @@ def _evaluate_all_rows(
     if held.count == program.group.size:
         return answer, np.zeros(0, dtype=np.intp)
     v -= program.bias * b
-    known = np.maximum(np.maximum.reduceat(v[held.index], held.starts[:-1]), 0.0)
+    known = np.maximum(np.maximum.reduceat(v[held.index], held.group_starts[:-1]), 0.0)
     known += 1e-12 * (1.0 + np.abs(known))
     wrong = np.flatnonzero(v > known[program.group])
     order = wrong[np.lexsort((-v[wrong], program.group[wrong]))]
@@ -256,4 +257,4 @@ def _hold_more_rows(held: HeldRows, at: Iterate, rows: Index) -> tuple[HeldRows,
     index = np.union1d(held.index, rows)
     a = np.zeros(index.size)
     a[np.searchsorted(index, held.index)] = at.a
-    return HeldRows.of(held.program, index), Iterate(a, at.w, at.b)
+    return HeldRows.from_index(held.program, index), Iterate(a, at.w, at.b)

@@ -171,14 +171,14 @@ class MarginPattern:
     program: MarginProgram
 
     @classmethod
-    def of(cls, form: EvaluationForm, features: FeatureRows, combinations: sp.csr_array) -> MarginPattern | None:
+    def recognise(cls, form: EvaluationForm, features: FeatureRows, combinations: sp.csr_array) -> MarginPattern | None:
         """Return the form as a margin program, None if it is none; `combinations` of `features` are its rows."""
         roles = margin_columns(form)
         if roles is None:
             return None
         o, rows, ridge = form.objective, form.rows, form.objective.ridge[0]
         order = np.argsort(roles.slack_of_row, kind="stable").astype(np.intp)
-        slacks, starts = np.unique(roles.slack_of_row[order], return_index=True)
+        slacks, group_starts = np.unique(roles.slack_of_row[order], return_index=True)
         scale = roles.coefficient[order]
         floor = roles.floor[roles.slack_of_row[order]]
         A = take_rows(rows.A, order)
@@ -192,7 +192,7 @@ class MarginPattern:
             -rows.g[order] / scale - floor,
             bias,
             roles.bias >= 0,
-            np.append(starts, order.size).astype(np.intp),
+            np.append(group_starts, order.size).astype(np.intp),
             np.maximum(o.q[slacks] + roles.curvature[slacks] * roles.floor[slacks], 0.0) / ridge,
             roles.curvature[slacks] / ridge,
         )

@@ -93,7 +93,7 @@ class MarginProgram:
     """Coefficient e_r of the bias in each row."""
     has_bias: bool
     """Whether there is a bias; if not, all e_r are 0."""
-    starts: Index
+    group_starts: Index
     """First row of each group, and the total number of rows."""
     cap: Vector
     """Weight c_g of the linear part of the loss of each group."""
@@ -103,7 +103,7 @@ class MarginProgram:
     @cached_property
     def group(self) -> Index:
         """Group of each row."""
-        return np.repeat(np.arange(self.cap.size), np.diff(self.starts)).astype(np.intp)
+        return np.repeat(np.arange(self.cap.size), np.diff(self.group_starts)).astype(np.intp)
 
     def loss(self, maxima: Vector) -> float:
         """Return the sum of the losses at the largest v_r of each group."""
@@ -125,12 +125,12 @@ class MarginProgram:
         t = np.where(self.curvature > 0, np.maximum(maxima, 0.0), 0.0)
         return float(t @ np.abs(self.cap + self.curvature * t - sums))
 
-    def maxima_with_bias(self, v: Vector, starts: Index, bias: Vector) -> tuple[Vector, float]:
+    def maxima_with_bias(self, v: Vector, group_starts: Index, bias: Vector) -> tuple[Vector, float]:
         """Return max_r (v_r - e_r b) per group and the best bias b, for rows with values v = q - R w.
 
-        `starts` and `bias` describe the rows of v: all rows of the program, or some of each group.
+        `group_starts` and `bias` describe the rows of v: all rows of the program, or some of each group.
         """
-        first = starts[:-1]
+        first = group_starts[:-1]
         if not self.has_bias:
             return np.maximum.reduceat(v, first), 0.0
         low, high = np.minimum.reduceat(bias, first), np.maximum.reduceat(bias, first)
@@ -138,12 +138,12 @@ class MarginProgram:
             largest = np.maximum.reduceat(v, first)
             b = best_bias(largest, low, self.cap, self.curvature)
             return largest - low * b, b
-        b = self._bisect_bias(v, starts, bias)
+        b = self._bisect_bias(v, group_starts, bias)
         return np.maximum.reduceat(v - bias * b, first), b
 
-    def _bisect_bias(self, v: Vector, starts: Index, bias: Vector) -> float:
+    def _bisect_bias(self, v: Vector, group_starts: Index, bias: Vector) -> float:
         """Return the best bias by bisection of the slope, for coefficients that differ within a group."""
-        first, group = starts[:-1], np.repeat(np.arange(self.cap.size), np.diff(starts))
+        first, group = group_starts[:-1], np.repeat(np.arange(self.cap.size), np.diff(group_starts))
 
         def slope(b: float) -> float:
             """Return a subgradient of the loss in b."""

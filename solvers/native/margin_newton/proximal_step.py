@@ -63,7 +63,7 @@ def proximal_step(held: HeldRows, start: Iterate, sigma: float, deadline: float)
         small = max(GRADIENT_TOLERANCE * size, ROUNDING_FRACTION * held.row_size * total)
         if (steps and error <= small) or steps >= MAX_NEWTON_STEPS or time.perf_counter() > deadline:
             return Iterate(a, w, b), steps
-        rows = ReducedRows.of(held, a, level, kappa)
+        rows = ReducedRows.from_support(held, a, level, kappa)
         dw, db = newton_step(rows, gradient, bias_gradient, sigma, BIAS_PROXIMAL_WEIGHT, has_bias)
         dv = -np.asarray(held.features @ dw) - held.bias * db
         length, a, level = _search_step_length(held, start, sigma, kappa, (w, b, v), (dw, db, dv), a)

@@ -78,10 +78,10 @@ class ReducedRows:
     """The matrix T; None for the identity."""
 
     @classmethod
-    def of(cls, held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> ReducedRows:
+    def from_support(cls, held: HeldRows, a: Vector, level: Vector, kappa: Vector) -> ReducedRows:
         """Return the rows for the support of a."""
         positive = a > 0
-        count = np.add.reduceat(positive.astype(np.intp), held.starts[:-1])
+        count = np.add.reduceat(positive.astype(np.intp), held.group_starts[:-1])
         capped = level > 0
         vanishes = capped & (count == 1) & (kappa == 0.0)
         chosen = np.flatnonzero(positive & ~vanishes[held.group])

@@ -128,9 +128,9 @@ def test_atoms_over_bags_have_one_entry_per_bag() -> None:
 
 def test_an_atom_with_another_argument_keeps_its_bags_and_parts() -> None:
     atom = atom_of(CASES["bag_max"]())
-    assert atom.of(variable(10)).argument_bags is BAGS
+    assert atom.with_argument(variable(10)).argument_bags is BAGS
     other = variable(6)
-    parts = atom_of(CASES["positive_part"]()).of(other).parts  # type: ignore[attr-defined]
+    parts = atom_of(CASES["positive_part"]()).with_argument(other).parts  # type: ignore[attr-defined]
     point = np.arange(6.0)
     assert [list(part.evaluate(lambda leaf: point)) for part in parts] == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
 
