@@ -54,7 +54,7 @@ def native_column(problem: SemiInfinite) -> PricedColumn:
     oracle = problem.oracles[0]
     live = choose_oracle_pricing(problem, oracle, "native", Options())
     prices = {parameter: np.asarray(parameter.value) for parameter in oracle.prices}
-    return next(one for one in live.price(prices, STARTS, Clock(None)).columns if one.steps < MAX_STEPS)
+    return next(column for column in live.price(prices, STARTS, Clock(None)).columns if column.steps < MAX_STEPS)
 
 
 def solve_step(problem: SemiInfinite, column: PricedColumn, solver: str) -> tuple[float, Certificate | None, str]:

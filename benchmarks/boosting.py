@@ -92,14 +92,14 @@ class BoostingCase:
         options, live = Options(), []
         before, problem = time_call(self.declare)
         for oracle in problem.oracles:
-            seconds, one = time_call(choose_oracle_pricing, problem, oracle, solver, options)
+            seconds, pricing = time_call(choose_oracle_pricing, problem, oracle, solver, options)
             before += seconds
-            live.append(one)
+            live.append(pricing)
         seconds, result = time_call(
             ColumnGeneration(max_rounds=rounds).run_with, problem, get_solver(solver), live, options
         )
-        for one in live:
-            one.close()
+        for pricing in live:
+            pricing.close()
         return before, seconds, result
 
 

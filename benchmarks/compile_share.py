@@ -116,7 +116,7 @@ def results() -> Iterator[tuple[object, ...]]:
     ):
         measure(model, bags, y)
         rounds = [measure(model, bags, y) for _ in range(runs)]
-        part = {key: statistics.median(found[key] for found in rounds) for key in rounds[0]}
+        part = {key: statistics.median(seconds_by_key[key] for seconds_by_key in rounds) for key in rounds[0]}
         ours, solve = part["declare"] + part["compile"], part["solve"]
         yield name, *part.values(), f"{100 * ours / (part['pass'] + solve):.1f} %", f"{100 * ours / solve:.1f} %"
 

@@ -70,13 +70,13 @@ def edges(problem: SemiInfinite, d: Array, limit: float) -> tuple[float, float, 
     [p] = oracle.prices
     options = Options(time_limit=limit)
     native = choose_oracle_pricing(problem, oracle, "native", options)
-    one, ten = (native.price({p: d}, starts, Clock(None)).columns[0].value for starts in (1, 10))
+    from_one_start, from_ten_starts = (native.price({p: d}, starts, Clock(None)).columns[0].value for starts in (1, 10))
     exact = ExactPricing(oracle, problem.bags, get_solver("highs"), options)
     seconds, exact_result = time_call(exact.price, {p: d}, 1, Clock(limit))
     if not exact_result.columns or exact_result.bound is None:
         return None
     best = exact_result.columns[0].value
-    return (one, ten, best, seconds) if exact_result.bound - best <= SAME * abs(best) else None
+    return (from_one_start, from_ten_starts, best, seconds) if exact_result.bound - best <= SAME * abs(best) else None
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[list[object]]:
@@ -84,7 +84,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[list[object]]:
     kinds = {"random": random_problems(arguments.random), "Musk1 subsets": subsets_of_musk1(arguments.subsets)}
     for name, problems in kinds.items():
         every = [edges(problem, d, arguments.limit) for problem, d in problems]
-        known = np.array([one for one in every if one is not None])
+        known = np.array([value for value in every if value is not None])
         row: list[object] = [name, len(every), len(known), float(known[:, 3].mean())]
         for k in (0, 1):
             # The MILP is solved to a gap, so the edge of a descent may be larger.

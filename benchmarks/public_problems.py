@@ -69,16 +69,20 @@ def main() -> int:
     parser.add_argument("--only", help="LP, MIP, QP or the name of a problem")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit of a solve")
     arguments = parser.parse_args()
-    problems = [one for one in known_problems() if arguments.only in (None, one.kind, one.name)]
+    problems = [problem for problem in known_problems() if arguments.only in (None, problem.kind, problem.name)]
     if not problems:
         sys.exit("There are no such problems in the subfolder `problems` of the folder in the variable MILOPT_DATA.")
     solvers = arguments.solver or list(SOLVERS)
     counts: dict[str, Counter[str]] = {solver: Counter() for solver in solvers}
     table(("problem", "solver", "verdict", "seconds"), rows(problems, solvers, arguments.seconds, counts), 16, 26)
     print()
-    table(("solver", *VERDICTS), ((solver, *(count[one] for one in VERDICTS)) for solver, count in counts.items()), 16)
+    table(
+        ("solver", *VERDICTS),
+        ((solver, *(count[verdict] for verdict in VERDICTS)) for solver, count in counts.items()),
+        16,
+    )
     wrong = sum(count["WRONG"] + count["LATE"] for count in counts.values())
-    return 1 if wrong or any(counts["auto"][one] for one in ("honest", "-") if "auto" in counts) else 0
+    return 1 if wrong or any(counts["auto"][verdict] for verdict in ("honest", "-") if "auto" in counts) else 0
 
 
 if __name__ == "__main__":

@@ -44,10 +44,10 @@ def literal(omega: Array, bags: Bags, y: Array, v: Array, gamma: float, rho: flo
     J = bags.membership.toarray()
     G = rho * J @ J.T - gamma * np.diag(v)
     N = v.size
-    one = np.ones((N, 1))
-    system = np.block([[np.eye(N) + G @ omega, G @ one], [one.T, np.zeros((1, 1))]])
-    found = np.linalg.solve(system, np.append(rho * J @ y, 0.0))
-    return np.asarray(omega @ found[:-1] + found[-1])
+    ones = np.ones((N, 1))
+    system = np.block([[np.eye(N) + G @ omega, G @ ones], [ones.T, np.zeros((1, 1))]])
+    solution = np.linalg.solve(system, np.append(rho * J @ y, 0.0))
+    return np.asarray(omega @ solution[:-1] + solution[-1])
 
 
 def exact(name: str, gamma: float, rho: float = 1.0) -> tuple[object, ...]:
@@ -100,13 +100,13 @@ def with_landmarks(count: int) -> dict[str, float]:
     return {"seconds": seconds, "accuracy": model.score(new.bags, new.labels), "GB": memory}
 
 
-def rows(counts: list[int], found: dict[int, dict[str, float]]) -> Iterator[tuple[object, ...]]:
+def rows(counts: list[int], measurements: dict[int, dict[str, float]]) -> Iterator[tuple[object, ...]]:
     """Yield one row per fit, each measured in a separate process."""
     for count in counts:
         command = [sys.executable, __file__, "--only", str(count)]
-        found[count] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        one = found[count]
-        yield f"{count:,} in {count // SIZE:,} bags", one["seconds"], one["accuracy"], one["GB"]
+        measurements[count] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        measurement = measurements[count]
+        yield f"{count:,} in {count // SIZE:,} bags", measurement["seconds"], measurement["accuracy"], measurement["GB"]
 
 
 def main() -> None:
@@ -120,11 +120,11 @@ def main() -> None:
         print(json.dumps(with_landmarks(asked.only)))
         return
     # First, while this process is small, because a child process starts with the memory of its parent.
-    found: dict[int, dict[str, float]] = {}
-    table((f"rank {RANK}", "CPU s", "accuracy", "GB"), rows(asked.instances, found))
-    if len(found) > 1:
-        seconds = [one["seconds"] for one in found.values()]
-        print(f"exponent with landmarks {exponent(list(found), seconds):.2f}")
+    measurements: dict[int, dict[str, float]] = {}
+    table((f"rank {RANK}", "CPU s", "accuracy", "GB"), rows(asked.instances, measurements))
+    if len(measurements) > 1:
+        seconds = [measurement["seconds"] for measurement in measurements.values()]
+        print(f"exponent with landmarks {exponent(list(measurements), seconds):.2f}")
     heads = ("exact, CPU s", "N", "gamma", "point", "dense", "native", "ratio", "apart")
     table(heads, (exact(name, gamma) for name in asked.sets for gamma in (0.3, 1e3)), first=16, least=10)
     sizes = (500, 1000, 2000, 4000)

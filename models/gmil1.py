@@ -125,8 +125,8 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         checked = as_bags(bags)
         self.classes_, place = as_classes(as_labels(y))
         if self.classes_.size != 2 or place.size != len(checked):
-            found = f"{place.size} labels of {self.classes_.size} classes for {len(checked)} bags"
-            raise BagsError(f"GMIL1 needs one label per bag, of two classes, not {found}.")
+            label_counts = f"{place.size} labels of {self.classes_.size} classes for {len(checked)} bags"
+            raise BagsError(f"GMIL1 needs one label per bag, of two classes, not {label_counts}.")
         positive_index = positive_class_index(self.positive, self.classes_)
         if is_chosen_by_order(self.positive, self.classes_):
             warn_about_label_order("GMIL1", self.classes_, stacklevel=2)

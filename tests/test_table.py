@@ -33,7 +33,7 @@ def is_balanced(text: str) -> bool:
     return min(depths) == 0 == depths[-1] and plain.count("$") % 2 == 0
 
 
-def test_a_table_in_latex() -> None:
+def test_a_table_is_printed_in_latex() -> None:
     assert TABLE.latex().splitlines() == [
         "% accuracy of models_1 & 2, 100%",
         r"\begin{tabular}{@{}lrl@{}}",
@@ -47,7 +47,7 @@ def test_a_table_in_latex() -> None:
     ]
 
 
-def test_a_table_in_markdown() -> None:
+def test_a_table_is_printed_in_markdown() -> None:
     assert TABLE.markdown().splitlines() == [
         r"| model | mean\_accuracy | note |",
         "| --- | ---: | --- |",

@@ -46,7 +46,7 @@ def topics() -> dict[str, list[str]]:
     """Return the public names by topic; names of `milopt.__all__` without a topic of their own come last."""
     values = {name: getattr(milopt, name) for name in milopt.__all__}
     kinds = {name: value for name, value in values.items() if isinstance(value, type)}
-    found = {
+    names_by_topic = {
         "Programs": list(PROGRAMS),
         "Atoms": sorted(name for name in values if name in atoms.__all__),
         "Solving": list(SOLVING),
@@ -58,9 +58,11 @@ def topics() -> dict[str, list[str]]:
         "Displays": [f"display.{name}" for name in milopt.display.__all__],
         "Checks for extensions": [f"testing.{name}" for name in milopt.testing.__all__],
     }
-    named = {name for names in found.values() for name in names} | {scheme_class(n).__name__ for n in scheme_names()}
+    named = {name for names in names_by_topic.values() for name in names} | {
+        scheme_class(n).__name__ for n in scheme_names()
+    }
     others = set(milopt.__all__) - set(milopt._SUBMODULES) - named - {"MiloptError", "Signs", "Weights"}
-    return found | ({"Others": sorted(others)} if others else {})
+    return names_by_topic | ({"Others": sorted(others)} if others else {})
 
 
 def data_names() -> list[str]:

@@ -84,8 +84,8 @@ def schemas() -> str:
     )
     for path in sorted(SCHEMAS.glob("*.json")):
         schema = json.loads(path.read_text())
-        found = {row[0]: row for row in reversed(fields(inline(schema, schema.get("$defs", {}))))}
-        rows = [(rst.code(name), kind, rst.escape(about)) for name, kind, about in reversed(found.values())]
+        rows_by_field = {row[0]: row for row in reversed(fields(inline(schema, schema.get("$defs", {}))))}
+        rows = [(rst.code(name), kind, rst.escape(about)) for name, kind, about in reversed(rows_by_field.values())]
         text += f".. _schema-{path.stem}:\n\n" + rst.title(f"milopt {path.stem}", "-")
         text += rst.table(("field", "type", "meaning"), rows, "35 20 45")
     return text
@@ -93,13 +93,13 @@ def schemas() -> str:
 
 def fields(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, str, str]]:
     """Return name, type and description of each field of a schema; fields of inner objects follow their object."""
-    found = []
+    rows = []
     for name, inner in inner_schemas(schema):
         path = f"{prefix}{name}" if name.startswith("[") else f"{prefix}.{name}".lstrip(".")
         if not name.startswith("[") or not list(inner_schemas(inner)):
-            found.append((path, type_of(inner), inner.get("description", "")))
-        found += fields(inner, path)
-    return found
+            rows.append((path, type_of(inner), inner.get("description", "")))
+        rows += fields(inner, path)
+    return rows
 
 
 def inline(schema: Any, definitions: dict[str, Any]) -> Any:
@@ -116,14 +116,14 @@ def inline(schema: Any, definitions: dict[str, Any]) -> Any:
 
 def inner_schemas(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the schemas directly below a schema, by the name of the field."""
-    found = list(schema.get("properties", {}).items())
+    schemas = list(schema.get("properties", {}).items())
     if isinstance(schema.get("additionalProperties"), dict):
-        found.append(("*", schema["additionalProperties"]))
+        schemas.append(("*", schema["additionalProperties"]))
     if isinstance(schema.get("items"), dict):
-        found.append(("[]", schema["items"]))
+        schemas.append(("[]", schema["items"]))
     for alternative in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found += inner_schemas(alternative)
-    return found
+        schemas += inner_schemas(alternative)
+    return schemas
 
 
 def type_of(schema: dict[str, Any]) -> str:

@@ -50,12 +50,12 @@ def pages() -> dict[str, str]:
 
 def solver_classes() -> dict[str, type[Solver]]:
     """Return the classes of the registered solvers and families by name."""
-    found = {}
+    classes = {}
     for name in registry.solver_names():
         family, colon, _ = name.partition(":")
         variant = registry.family_variants(family)[0] if colon else name
-        found[family] = type(registry.get_solver(variant))
-    return found
+        classes[family] = type(registry.get_solver(variant))
+    return classes
 
 
 def solver_index(classes: dict[str, type[Solver]]) -> str:
@@ -133,9 +133,9 @@ def scheme_page(name: str) -> str:
 def kernels() -> str:
     """Return the page of the kernels, with the formula of each."""
     shown = {name: getattr(milopt, name) for name in milopt.__all__}
-    found = {name: value for name, value in shown.items() if isinstance(value, type) and issubclass(value, Kernel)}
-    between_bags = [name for name, value in found.items() if issubclass(value, BagKernel)]
-    instances = [name for name in found if name not in between_bags]
+    kernels = {name: value for name, value in shown.items() if isinstance(value, type) and issubclass(value, Kernel)}
+    between_bags = [name for name, value in kernels.items() if issubclass(value, BagKernel)]
+    instances = [name for name in kernels if name not in between_bags]
     text = rst.title("Kernels") + KERNELS
     for heading, names in (("Between instances", instances), ("Between bags", between_bags)):
         text += rst.title(heading, "-") + rst.table(("kernel", "formula"), [kernel_row(n) for n in names], "30 70")

@@ -15,7 +15,7 @@ def title(text: str, underline: str = "=") -> str:
 
 def escape(text: str) -> str:
     """Escape the characters of plain text that reStructuredText would read as markup; backticks stay code."""
-    return _MARKUP.sub(lambda found: "\\" + found[0], text)
+    return _MARKUP.sub(lambda match: "\\" + match[0], text)
 
 
 def plain_text(docstring: str) -> str:

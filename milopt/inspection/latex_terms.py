@@ -282,7 +282,7 @@ def entry_of(leaf: Leaf, index: str, block: BlockNotation) -> str:
             point = f"B_{{{index}}}"
         return f"{latex_name(leaf.function.name)}({point})"
     if isinstance(leaf, Atom):
-        return leaf.latex(index, _Notation(leaf, block))
+        return leaf.latex(index, RowNotation(leaf, block))
     name = variable_symbol(leaf.name) if isinstance(leaf, (Variable, Parameter)) else upright_text(leaf.describe())
     if not leaf.shape or not index:
         return name
@@ -290,7 +290,7 @@ def entry_of(leaf: Leaf, index: str, block: BlockNotation) -> str:
 
 
 @dataclass(frozen=True)
-class _Notation:
+class RowNotation:
     """LaTeX notation of the argument and the constants of an atom, for `Atom.latex`; all methods return LaTeX text."""
 
     atom: Atom

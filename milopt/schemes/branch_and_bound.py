@@ -44,7 +44,7 @@ class SearchResult:
 
 
 @dataclass(order=True)
-class _Node:
+class SearchNode:
     """A node of the search tree; nodes are ordered by bound, then by the number of open bags, then by age."""
 
     bound: float
@@ -89,7 +89,7 @@ class BranchAndBound:
         """
         root = {atom: np.full(len(atom.segments), -1, dtype=np.intp) for atom in self.atoms}
         order = count()
-        heap = [_Node(-np.inf, 0, next(order), root)]
+        heap = [SearchNode(-np.inf, 0, next(order), root)]
         nodes, bound, ended, end_reason = 0, -np.inf, Termination.OPTIMAL, "The search ended"
         try:
             if start is not None and not clock.is_over():
@@ -107,7 +107,7 @@ class BranchAndBound:
                 nodes += 1
                 for child in self._expand_node(node, clock):
                     left = sum(int((index < 0).sum()) for index in child[1].values())
-                    heapq.heappush(heap, _Node(child[0], left, next(order), child[1]))
+                    heapq.heappush(heap, SearchNode(child[0], left, next(order), child[1]))
                 yield Step(self._sign * self.best_value, self._sign * bound, None, clock.elapsed())
         except KeyboardInterrupt:
             clock.interrupted = True
@@ -125,7 +125,7 @@ class BranchAndBound:
         """Return True if a node with this bound can improve on the best point at most by a tenth of the tolerance."""
         return bool(bound >= self.best_value - 0.1 * self.tolerance * (1.0 + abs(self.best_value)))
 
-    def _expand_node(self, node: _Node, clock: Clock) -> list[tuple[float, Selections]]:
+    def _expand_node(self, node: SearchNode, clock: Clock) -> list[tuple[float, Selections]]:
         """Solve the relaxation of a node; return (bound, witnesses) of each child, or no children if none are needed.
 
         The program with all witnesses at the argmax of the node's point is solved too, for an upper bound.

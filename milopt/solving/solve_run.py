@@ -108,21 +108,23 @@ class SolveRun:
         start = seconds_without_jit()
         try:
             with wrap_solver_errors(self.engine.solver.name):
-                found = engine.solve(live.form, live.spaces, self.clock.seconds_left())
+                engine_answer = engine.solve(live.form, live.spaces, self.clock.seconds_left())
         finally:
             self.solver_seconds += seconds_without_jit() - start
-        candidate = None if found is None else finite_candidate(live.form, live.spaces, found.point)
-        if found is None or candidate is None:
+        candidate = None if engine_answer is None else finite_candidate(live.form, live.spaces, engine_answer.point)
+        if engine_answer is None or candidate is None:
             return None
-        self.iterations += found.iterations
+        self.iterations += engine_answer.iterations
         size = sum(space.size for space in live.spaces)
         name, unit = (
             ("touched points", "points")
             if any(space.features is None for space in live.spaces)
             else ("features", "features")
         )
-        self.form_reason = f"{name} ({size} {unit}, {found.reason})"
-        answer = Answer(found.termination, found.raw_status, None, None, iterations=found.iterations)
+        self.form_reason = f"{name} ({size} {unit}, {engine_answer.reason})"
+        answer = Answer(
+            engine_answer.termination, engine_answer.raw_status, None, None, iterations=engine_answer.iterations
+        )
         return Certifier(live.lowering, live.form, live.spaces, None, live.options).certify_answer(answer, candidate)
 
     def _solve_flat_form(self) -> Outcome:

@@ -16,18 +16,20 @@ ROW_VIOLATION_TOLERANCE = 1e-5
 """Violation of a declared row or bound, relative to the size of its terms, above which a point is infeasible."""
 
 
-def check_against_known_answer(problem: Problem, result: Result, optimum: float, truth: Termination) -> None:
+def check_against_known_answer(
+    problem: Problem, result: Result, optimum: float, known_termination: Termination
+) -> None:
     """Raise an error if the termination, the objective, the bound or the point of a result is wrong.
 
-    `truth` is the correct termination, and `optimum` the optimal value if `truth` is OPTIMAL. A result need not be
-    optimal, but must not be called optimal if it is not. The point of a semi-infinite problem is not checked.
+    `known_termination` is the correct termination, and `optimum` the optimal value if this is OPTIMAL. A result need
+    not be optimal, but must not be called optimal if it is not. The point of a semi-infinite problem is not checked.
     """
     end = result.termination
-    if truth is not Termination.OPTIMAL:
-        allowed = (truth, Termination.STALLED, Termination.LIMIT, Termination.ERROR)
+    if known_termination is not Termination.OPTIMAL:
+        allowed = (known_termination, Termination.STALLED, Termination.LIMIT, Termination.ERROR)
         if end not in allowed or result.point is not PointStatus.NONE:
             raise WrongAnswerError(
-                f"the problem is {truth}, and the result is {end} with a point that is {result.point}"
+                f"the problem is {known_termination}, and the result is {end} with a point that is {result.point}"
             )
         return
     if end in (Termination.INFEASIBLE, Termination.UNBOUNDED):

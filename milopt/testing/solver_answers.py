@@ -151,11 +151,11 @@ def _check_claim(solver: Solver, name: str, is_excepted: bool) -> None:
     milopt then determines which of the two it is.
     """
     form, _ = known_standard_form(name)
-    truth = next(entry for entry in KNOWN_PROGRAMS if entry.name == name).termination
+    termination = next(entry for entry in KNOWN_PROGRAMS if entry.name == name).termination
     answer = solve_form(solver, require_supported(solver, form))
-    problem = f"the program is {truth}, and its raw status is {answer.raw_status!r}"
+    problem = f"the program is {termination}, and its raw status is {answer.raw_status!r}"
     require(answer.termination is not Termination.OPTIMAL, f"{problem}, which its engine returns as optimal")
-    if truth is Termination.UNBOUNDED:
+    if termination is Termination.UNBOUNDED:
         message = f"{problem}, which its engine returns as infeasible; return UNBOUNDED if both are possible"
         require(answer.termination is not Termination.INFEASIBLE, message)
 

@@ -52,7 +52,7 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
         require(is_supported, f"its features and cones do not include {missing}, and it did not reject the program")
     _require_no_wrong_answer(known, expected, result)
     if result.termination is not known.termination:
-        raise CaseError(f"{_describe_truth(known, expected)}, and it ended as {_describe_end(result)}")
+        raise CaseError(f"{_describe_known_answer(known, expected)}, and it ended as {_describe_end(result)}")
     if known.termination is Termination.OPTIMAL:
         _check_optimum(expected, result)
     else:
@@ -61,16 +61,16 @@ def check_program(solver: Solver, known: KnownProgram, is_excepted: bool) -> Non
 
 def _require_no_wrong_answer(known: KnownProgram, expected: ProgramWithAnswer, result: Result) -> None:
     """Raise an error if a result is called optimal, infeasible, unbounded or certified, and this is wrong."""
-    truth = _describe_truth(known, expected)
+    known_answer = _describe_known_answer(known, expected)
     if result.termination is Termination.OPTIMAL:
         right = known.termination is Termination.OPTIMAL and _is_near(result.objective, expected.objective)
         if not right:
-            raise WrongAnswerError(f"{truth}, and it was called optimal with {result.objective:.9g}")
+            raise WrongAnswerError(f"{known_answer}, and it was called optimal with {result.objective:.9g}")
     elif result.termination in INCONCLUSIVE_TERMINATIONS:
         if result.point is PointStatus.CERTIFIED:
             raise WrongAnswerError(f"it ended as {result.termination} with a point that is called certified")
     elif result.termination is not known.termination:
-        raise WrongAnswerError(f"{truth}, and it was called {result.termination}: {result.message}")
+        raise WrongAnswerError(f"{known_answer}, and it was called {result.termination}: {result.message}")
 
 
 def _check_optimum(expected: ProgramWithAnswer, result: Result) -> None:
@@ -110,7 +110,7 @@ def _is_near(value: float, expected: float, tolerance: float = OBJECTIVE_TOLERAN
     return abs(value - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _describe_truth(known: KnownProgram, expected: ProgramWithAnswer) -> str:
+def _describe_known_answer(known: KnownProgram, expected: ProgramWithAnswer) -> str:
     """Describe the correct answer: the optimum, or the termination."""
     if known.termination is Termination.OPTIMAL:
         return f"the optimum of the program is {expected.objective:.9g}"

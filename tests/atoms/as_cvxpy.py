@@ -15,7 +15,7 @@ import numpy as np
 from tests.atoms.evaluate import TreeEvaluator
 from tests.atoms.kinds import KINDS, directions
 from tests.atoms.slopes import SLOPES
-from tests.atoms.trees import Array, Node, Point, Sum, TreeProgram
+from tests.atoms.trees import Array, Point, Sum, TreeNode, TreeProgram
 
 KINK_SHIFT = 1e-5
 """Distance from a kink at which its slopes are evaluated."""
@@ -109,20 +109,20 @@ class CvxpyTreeModel:
         """Return a variable, or the values of a function at its instances."""
         return self._roots[name] @ self.unknowns[name] if name in self._roots else self.unknowns[name]
 
-    def _parts(self, node: Node, side: int) -> list[Any]:
+    def _parts(self, node: TreeNode, side: int) -> list[Any]:
         """Return the arguments of an atom; `side` is +1 for a convex and -1 for a concave result."""
         if node.function:
             return [self.unknowns[node.function]]
         signs = directions(node.kind)
         return [self.expression(part, side * sign) for part, sign in zip(node.parts, signs, strict=False)]
 
-    def _atom(self, node: Node) -> Any:
+    def _atom(self, node: TreeNode) -> Any:
         """Return an atom as a cvxpy vector."""
         kind = KINDS[node.kind]
         e = kind.model(node, self._parts(node, kind.curvature))
         return cp.reshape(e, (e.size,), order="C")
 
-    def _tangent(self, node: Node, matrix: Array) -> Any:
+    def _tangent(self, node: TreeNode, matrix: Array) -> Any:
         """Return matrix @ tangent of an atom at the point of linearisation."""
         if self._at is None:
             raise ValueError(f"{node.kind} is on its other side.")

@@ -9,7 +9,7 @@ import numpy as np
 
 import milopt
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, Node, Sum, TreeProgram
+from tests.atoms.trees import Array, Sum, TreeNode, TreeProgram
 
 
 @dataclass
@@ -19,7 +19,7 @@ class DeclaredTree:
     program: milopt.Program
     leaves: dict[str, Any] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
-    atoms: dict[Node, Any] = field(default_factory=dict)
+    atoms: dict[TreeNode, Any] = field(default_factory=dict)
 
     def expression(self, expression: Sum) -> Any:
         """Return a vector expression of milopt."""
@@ -32,7 +32,7 @@ class DeclaredTree:
             return 0.0 * self.leaves["x"].sum() + expression.constant
         return total + expression.constant if expression.constant.any() else total
 
-    def atom(self, node: Node) -> Any:
+    def atom(self, node: TreeNode) -> Any:
         """Return the expression of an atom, which is created once per node."""
         if node not in self.atoms:
             parts = [self.functions[node.function]] if node.function else [self.expression(p) for p in node.parts]

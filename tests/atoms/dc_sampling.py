@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.atoms.kinds import KINDS
 from tests.atoms.sampling import ProgramSampler
-from tests.atoms.trees import Node, Sum, TreeProgram, TreeRow
+from tests.atoms.trees import Sum, TreeNode, TreeProgram, TreeRow
 
 OUTER_KINDS = ("logistic", "positive_part", "exp", "maximum", "log_sum_exp", "sum_largest")
 """Kinds of atoms inside which the atom on its other side may occur."""
@@ -31,7 +31,7 @@ class DCProgramSampler(ProgramSampler):
         objective = self.affine(1).plus(self.squares()) if self.chance(self.share_with_squares) else self.affine(1)
         rows: list[TreeRow] = []
         if self.functions:
-            ball = Node("norm of a function", (), function="f")
+            ball = TreeNode("norm of a function", (), function="f")
             rows.append(self.row("ball", Sum(np.zeros(1), (), ((np.ones((1, 1)), ball),))))
         if place == "objective":
             objective = objective.plus(self._weighted(1, other, node))
@@ -44,7 +44,7 @@ class DCProgramSampler(ProgramSampler):
             inside = self.scaled(self._weighted(size, other, node).plus(self.affine(size)))
             kind = self.pick(*OUTER_KINDS)
             parts = (inside, self.scaled(self.affine(size))) if kind == "maximum" else (inside,)
-            outer = Node(kind, parts)
+            outer = TreeNode(kind, parts)
             objective = objective.plus(self._weighted(1, 1, outer))
         if self.chance(0.4):
             rows.append(self.row("other", self.curved(self.count(1, 2), 1, self.count(1, 2))))
@@ -57,6 +57,6 @@ class StrictDCProgramSampler(DCProgramSampler):
     share_at_edge = 0.0
     share_with_squares = 1.0
 
-    def node(self, kind: str, depth: int) -> Node:
+    def node(self, kind: str, depth: int) -> TreeNode:
         """Draw an atom of this kind; a relative entropy has affine arguments, because other ranges are not known."""
         return super().node(kind, 1 if kind == "relative_entropy" else depth)

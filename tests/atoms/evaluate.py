@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, KernelFunction, Node, Point, Sum, TreeProgram
+from tests.atoms.trees import Array, KernelFunction, Point, Sum, TreeNode, TreeProgram
 
 
 class TreeEvaluator:
@@ -19,11 +19,11 @@ class TreeEvaluator:
         """Return the value of a variable, or the values of a function at its instances."""
         return self._values[name] if name in self._values else self._point[name]
 
-    def parts(self, node: Node) -> list[Array]:
+    def parts(self, node: TreeNode) -> list[Array]:
         """Return the values of the arguments of an atom, or the coordinates of its function."""
         return [self._point[node.function]] if node.function else [self.value(part) for part in node.parts]
 
-    def atom(self, node: Node) -> Array:
+    def atom(self, node: TreeNode) -> Array:
         """Return the values of an atom."""
         return np.atleast_1d(np.asarray(KINDS[node.kind].value(node, self.parts(node)), dtype=np.float64))
 

@@ -18,7 +18,7 @@ from tests.atoms.as_cvxpy import CvxpySolution, CvxpyTreeModel
 from tests.atoms.as_milopt import DeclaredTree, declare
 from tests.atoms.evaluate import TreeEvaluator, objective, violation
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Node, Point, TreeProgram
+from tests.atoms.trees import Point, TreeNode, TreeProgram
 
 OBJECTIVE_TOLERANCE = 1e-6
 """Largest error of the objective, relative to 1 + its size."""
@@ -186,7 +186,7 @@ def read_point(description: TreeProgram, result: Result) -> Point:
 def find_wrong_value(description: TreeProgram, declared: DeclaredTree, result: Result, point: Point) -> str:
     """Return a message about an atom whose value in the result differs from numpy; an empty text if there is none."""
     evaluator = TreeEvaluator(description.functions, point)
-    nodes: dict[Node, None] = {node: None for expression in description.expressions for node in expression.nodes()}
+    nodes: dict[TreeNode, None] = {node: None for expression in description.expressions for node in expression.nodes()}
     for node in nodes:
         ours, theirs = np.atleast_1d(result.value(declared.atoms[node])), evaluator.atom(node)
         if _relative_difference(ours, theirs) > 1e-7:

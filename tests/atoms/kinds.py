@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import rel_entr, xlogy
 
 import milopt
-from tests.atoms.trees import Array, Node
+from tests.atoms.trees import Array, TreeNode
 
-NumpyFunction = Callable[[Node, Sequence[Array]], Any]
-ExpressionFunction = Callable[[Node, Sequence[Any]], Any]
+NumpyFunction = Callable[[TreeNode, Sequence[Array]], Any]
+ExpressionFunction = Callable[[TreeNode, Sequence[Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Kind:
     is_polyhedral: bool = False
 
 
-def run_slices(node: Node) -> list[slice]:
+def run_slices(node: TreeNode) -> list[slice]:
     """Return the slices of the entries of each bag or group."""
     offsets = np.concatenate([[0], np.cumsum(node.sizes)])
     return [slice(int(a), int(b)) for a, b in pairwise(offsets)]
 
 
-def make_bags(node: Node) -> milopt.Bags:
+def make_bags(node: TreeNode) -> milopt.Bags:
     """Return bags of the sizes of a node, with arbitrary instances."""
     offsets = np.concatenate([[0], np.cumsum(node.sizes)])
     return milopt.Bags(np.arange(float(offsets[-1]))[:, None], offsets.tolist())

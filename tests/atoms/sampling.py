@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.atoms.evaluate import TreeEvaluator
 from tests.atoms.kinds import KINDS, NON_NEGATIVE, OF_FUNCTIONS
-from tests.atoms.trees import Array, BoxVariable, KernelFunction, Node, Point, Sum, TreeProgram, TreeRow
+from tests.atoms.trees import Array, BoxVariable, KernelFunction, Point, Sum, TreeNode, TreeProgram, TreeRow
 
 NAMES = tuple(KINDS)
 MAX_ARGUMENT = 2.0
@@ -135,7 +135,7 @@ class ProgramSampler:
         names = [name for name in NAMES if self.functions or name not in OF_FUNCTIONS]
         return self.pick(*names)
 
-    def _weighted(self, size: int, sign: int, node: Node) -> Sum:
+    def _weighted(self, size: int, sign: int, node: TreeNode) -> Sum:
         """Return an atom with random coefficients of one sign."""
         width = self.width(node)
         matrix = self.positive(size, width) * (self.rng.random((size, width)) < 0.8)
@@ -143,7 +143,7 @@ class ProgramSampler:
             matrix = np.eye(size)
         return Sum(np.zeros(size), (), ((sign * matrix + 0.0, node),))
 
-    def width(self, node: Node) -> int:
+    def width(self, node: TreeNode) -> int:
         """Return the number of entries of an atom."""
         return TreeEvaluator(self.functions, self.interior_point).atom(node).size
 
@@ -156,24 +156,24 @@ class ProgramSampler:
             return expression
         return expression.times(float(f"{MAX_ARGUMENT / largest:.1e}"))
 
-    def node(self, kind: str, depth: int) -> Node:
+    def node(self, kind: str, depth: int) -> TreeNode:
         """Draw an atom of this kind."""
         rule, size = KINDS[kind].rule, self.count(1, 4)
         if rule == "function":
-            return Node(kind, (), function="f")
+            return TreeNode(kind, (), function="f")
         if kind.startswith("bag_") or kind == "group_norms":
             sizes = tuple(self.count(1, 3) for _ in range(self.count(1, 3)))
             number = {"bag_log_sum_exp": self.rng.choice([0.3, 1.0, 2.0]), "bag_sum_largest": self.count(1, 3)}
-            return Node(kind, (self._argument(kind, sum(sizes), depth),), float(number.get(kind, 1.0)), sizes)
+            return TreeNode(kind, (self._argument(kind, sum(sizes), depth),), float(number.get(kind, 1.0)), sizes)
         if kind in ("maximum", "minimum", "log_sum_exp of several"):
             parts = tuple(self._argument(kind, size, depth) for _ in range(self.count(2, 3)))
-            return Node(kind, parts)
+            return TreeNode(kind, parts)
         if kind == "relative_entropy":
             lower: Sum = self.scaled(self.positive_affine(size, 0.3))
             if depth > 1 and self.chance(0.5):
                 pair = (self.positive_affine(size, 0.3), self.positive_affine(size, 0.5))
-                lower = Sum(np.zeros(size), (), ((np.eye(size), Node("minimum", pair)),))
-            return Node(kind, (self.scaled(self.positive_affine(size, 0.0)), lower))
+                lower = Sum(np.zeros(size), (), ((np.eye(size), TreeNode("minimum", pair)),))
+            return TreeNode(kind, (self.scaled(self.positive_affine(size, 0.0)), lower))
         root = None
         if kind == "quad_form":
             root = self.positive(size) if self.chance(0.4) else self.numbers(size, size)
@@ -182,7 +182,7 @@ class ProgramSampler:
             number = float(self.rng.choice([0.5, 1.0, 1.5]))
         if kind == "sum_largest":
             number = float(self.count(1, size + 1))
-        return Node(kind, (self._argument(kind, size, depth),), number, root=root)
+        return TreeNode(kind, (self._argument(kind, size, depth),), number, root=root)
 
     def _argument(self, kind: str, size: int, depth: int) -> Sum:
         """Draw an argument that the rule of the kind of atom allows."""
@@ -202,13 +202,13 @@ class ProgramSampler:
         total = Sum(np.zeros(1))
         for variable in self.variables:
             n = variable.lower.size
-            node = Node("sum_squares", (Sum(self.numbers(n), ((variable.name, np.eye(n)),)),))
+            node = TreeNode("sum_squares", (Sum(self.numbers(n), ((variable.name, np.eye(n)),)),))
             total = total.plus(Sum(np.zeros(1), (), ((np.full((1, 1), 0.5), node),)))
         return total.plus(self.ridge())
 
     def ridge(self) -> Sum:
         """Return ||f||^2 / 2, summed over the functions."""
-        nodes = [Node("norm_squared of a function", (), function=function.name) for function in self.functions]
+        nodes = [TreeNode("norm_squared of a function", (), function=function.name) for function in self.functions]
         return Sum(np.zeros(1), (), tuple((np.full((1, 1), 0.5), node) for node in nodes))
 
     def row(self, name: str, expression: Sum) -> TreeRow:
@@ -231,7 +231,7 @@ class ProgramSampler:
             if self.chance(0.5):
                 objective = objective.plus(self.ridge())
             else:
-                node = Node("norm of a function", (), function="f")
+                node = TreeNode("norm of a function", (), function="f")
                 rows.append(self.row("ball", Sum(np.zeros(1), (), ((np.ones((1, 1)), node),))))
         if not in_objective or self.chance(0.3):
             rows.append(self.row("focus", self.curved(self.count(1, 3), 1, self.count(1, 3), self.focus)))

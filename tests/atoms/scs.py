@@ -25,7 +25,7 @@ from tests.atoms.as_milopt import declare
 from tests.atoms.evaluate import TreeEvaluator
 from tests.atoms.judge import read_point
 from tests.atoms.kinds import KINDS
-from tests.atoms.trees import Array, BoxVariable, KernelFunction, Node, Sum, TreeProgram, TreeRow
+from tests.atoms.trees import Array, BoxVariable, KernelFunction, Sum, TreeNode, TreeProgram, TreeRow
 
 CONIC = tuple(name for name, kind in KINDS.items() if not kind.is_polyhedral)
 """Kinds of atoms whose epigraph needs a cone that is not polyhedral."""
@@ -98,28 +98,28 @@ def _draw_program(kind: str, size: int, seed: int) -> TreeProgram:
     weights = np.full((1, width), float(KINDS[kind].curvature))
     objective = Sum(np.zeros(1), (), ((weights, node),))
     if rule == "function":
-        loss = Node("huber", (Sum(rng.normal(size=size), (("f", np.eye(size)),)),))
+        loss = TreeNode("huber", (Sum(rng.normal(size=size), (("f", np.eye(size)),)),))
         objective = objective.plus(Sum(np.zeros(1), (), ((np.ones((1, size)), loss),)))
     if functions:
-        ridge = Node("norm_squared of a function", (), function="f")
+        ridge = TreeNode("norm_squared of a function", (), function="f")
         objective = objective.plus(Sum(np.zeros(1), (), ((np.full((1, 1), 0.1), ridge),)))
     return TreeProgram(seed, kind, variables, functions, objective, (), {})
 
 
-def _draw_atom(kind: str, size: int, rng: np.random.Generator, with_function: bool) -> Node:
+def _draw_atom(kind: str, size: int, rng: np.random.Generator, with_function: bool) -> TreeNode:
     """Draw an atom of a kind, with an argument of `size` entries."""
     rule, number = KINDS[kind].rule, 1.0
     if rule == "function":
-        return Node(kind, (), function="f")
+        return TreeNode(kind, (), function="f")
     sizes = (GROUP,) * (size // GROUP) if kind.startswith("bag_") or kind == "group_norms" else ()
     root = rng.uniform(0.5, 1.5, size=size) if kind == "quad_form" else None
     if rule in ("positive", "relative"):
         count = 2 if rule == "relative" else 1
         parts = tuple(Sum(np.full(size, 0.1), (("x", np.abs(rng.normal(size=(size, 5)))),)) for _ in range(count))
-        return Node(kind, parts, number, sizes, root)
+        return TreeNode(kind, parts, number, sizes, root)
     count = 2 if kind == "log_sum_exp of several" else 1
     parts = tuple(_argument(size, rng, with_function) for _ in range(count))
-    return Node(kind, parts, number, sizes, root)
+    return TreeNode(kind, parts, number, sizes, root)
 
 
 def _argument(size: int, rng: np.random.Generator, with_function: bool) -> Sum:
@@ -135,7 +135,7 @@ def _squares(description: TreeProgram, shift: float) -> Sum:
     for function in description.functions:
         n = len(function.instances)
         parts.append(Sum(np.full(n, -shift), ((function.name, np.eye(n)),)))
-    return Sum(np.zeros(1), (), tuple((np.full((1, 1), 0.5), Node("sum_squares", (part,))) for part in parts))
+    return Sum(np.zeros(1), (), tuple((np.full((1, 1), 0.5), TreeNode("sum_squares", (part,))) for part in parts))
 
 
 def _ones(variables: tuple[BoxVariable, ...], functions: tuple[KernelFunction, ...], size: int) -> dict[str, Array]:

@@ -10,25 +10,25 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tests.atoms.kinds import run_slices
-from tests.atoms.trees import Array, Node
+from tests.atoms.trees import Array, TreeNode
 
-Slopes = Callable[[Node, Sequence[Array]], list[Array]]
+Slopes = Callable[[TreeNode, Sequence[Array]], list[Array]]
 
 
-def _entrywise(slope: Callable[[Array, Node], Array]) -> Slopes:
+def _entrywise(slope: Callable[[Array, TreeNode], Array]) -> Slopes:
     """Return the slopes of an atom that acts entry by entry."""
     return lambda n, p: [np.diag(slope(p[0], n))]
 
 
-def _scalar(slope: Callable[[Array, Node], Array]) -> Slopes:
+def _scalar(slope: Callable[[Array, TreeNode], Array]) -> Slopes:
     """Return the slopes of a scalar atom of all entries."""
     return lambda n, p: [slope(p[0], n)[None, :]]
 
 
-def _per_run(slope: Callable[[Array, Node], Array]) -> Slopes:
+def _per_run(slope: Callable[[Array, TreeNode], Array]) -> Slopes:
     """Return the slopes of an atom with one entry per bag or group."""
 
-    def slopes(n: Node, p: Sequence[Array]) -> list[Array]:
+    def slopes(n: TreeNode, p: Sequence[Array]) -> list[Array]:
         matrix = np.zeros((len(n.sizes), p[0].size))
         for row, run in enumerate(run_slices(n)):
             matrix[row, run] = slope(p[0][run], n)
@@ -40,7 +40,7 @@ def _per_run(slope: Callable[[Array, Node], Array]) -> Slopes:
 def _of_several(slope: Callable[[Array], Array]) -> Slopes:
     """Return the slopes of an atom of several arguments that acts entry by entry."""
 
-    def slopes(n: Node, p: Sequence[Array]) -> list[Array]:
+    def slopes(n: TreeNode, p: Sequence[Array]) -> list[Array]:
         columns = np.array([slope(column) for column in np.array(p).T])
         return [np.diag(columns[:, k]) for k in range(len(p))]
 
@@ -52,7 +52,7 @@ def _first_of_largest(e: Array) -> Array:
     return np.eye(e.size)[int(np.argmax(e))]
 
 
-def _largest(e: Array, n: Node) -> Array:
+def _largest(e: Array, n: TreeNode) -> Array:
     """Return the indicator of the k largest entries."""
     chosen = np.zeros(e.size)
     chosen[np.argsort(-e, kind="stable")[: int(n.number)]] = 1.0
@@ -76,13 +76,13 @@ def _softmax(e: Array) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def _quadratic(e: Array, n: Node) -> Array:
+def _quadratic(e: Array, n: TreeNode) -> Array:
     """Return the gradient of ||R e||^2."""
     assert n.root is not None
     return 2.0 * n.root**2 * e if n.root.ndim == 1 else 2.0 * n.root.T @ (n.root @ e)
 
 
-def _relative_entropy(n: Node, p: Sequence[Array]) -> list[Array]:
+def _relative_entropy(n: TreeNode, p: Sequence[Array]) -> list[Array]:
     """Return the slopes of sum x log(x / y) in x and in y."""
     x, y = p
     return [(np.log(x / y) + 1.0)[None, :], (-x / y)[None, :]]

@@ -44,7 +44,7 @@ class KernelFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class TreeNode:
     """Atom with its arguments; if the same object occurs twice, it is one atom."""
 
     kind: str
@@ -65,7 +65,7 @@ class Sum:
 
     constant: Array
     linear: tuple[tuple[str, Array], ...] = ()
-    atoms: tuple[tuple[Array, Node], ...] = ()
+    atoms: tuple[tuple[Array, TreeNode], ...] = ()
 
     @property
     def size(self) -> int:
@@ -84,7 +84,7 @@ class Sum:
         """Return the sum with another expression of the same size."""
         return Sum(self.constant + other.constant, self.linear + other.linear, self.atoms + other.atoms)
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[TreeNode]:
         """Yield all atoms, outer ones first."""
         for _, node in self.atoms:
             yield node

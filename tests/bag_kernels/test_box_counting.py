@@ -50,7 +50,7 @@ def random_bags(seed=0, m=10, D=4, most=5):
     return [rng.normal(size=(rng.integers(1, most), D)) for _ in range(m)]
 
 
-def test_golden_matrix(golden_bags):
+def test_box_counting_gives_the_golden_matrix(golden_bags):
     bags, _ = golden_bags
     kernel = BoxCounting(grid=FIVE)
     np.testing.assert_allclose(kernel(bags, bags), GOLDEN, rtol=1e-12)
@@ -143,11 +143,11 @@ def test_166_features_neither_overflow_nor_lose_precision(data_set):
 def test_a_constant_feature_changes_nothing():
     bags = random_bags()
     more = [np.hstack([bag, np.full((len(bag), 1), 7.0)]) for bag in bags]
-    one, other = (BoxCounting().fitted_to(as_bags(some)).log(some, some) for some in (bags, more))
-    np.testing.assert_allclose(one, other, rtol=1e-13)
+    logs, longer_logs = (BoxCounting().fitted_to(as_bags(some)).log(some, some) for some in (bags, more))
+    np.testing.assert_allclose(logs, longer_logs, rtol=1e-13)
     elsewhere = BoxCounting().fitted_to(as_bags(more))
     moved = [np.hstack([bag, np.full((len(bag), 1), 9.0)]) for bag in bags]
-    np.testing.assert_allclose(elsewhere.log(moved, more), one, rtol=1e-13)
+    np.testing.assert_allclose(elsewhere.log(moved, more), logs, rtol=1e-13)
 
 
 @pytest.mark.parametrize("binning", ["uniform", "quantile", "rank"])
@@ -179,8 +179,8 @@ def test_a_range_that_overflows_is_still_divided():
             grids = [fit_grid(bags, binning, 10) for bags in (huge, small)]
             np.testing.assert_array_equal(grids[0].cuts, grids[1].cuts * 2.0**8)
             np.testing.assert_array_equal(grids[0].codes(huge), grids[1].codes(small))
-        one, other = (BoxCounting().fitted_to(bags).log(bags, bags) for bags in (huge, small))
-    np.testing.assert_array_equal(one, other)
+        huge_logs, small_logs = (BoxCounting().fitted_to(bags).log(bags, bags) for bags in (huge, small))
+    np.testing.assert_array_equal(huge_logs, small_logs)
 
 
 @pytest.mark.parametrize("kind", [BoxCounting, RandomBoxes])

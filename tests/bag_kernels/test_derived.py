@@ -50,8 +50,8 @@ class SizeKernel(BagKernel):
 @pytest.mark.parametrize("normalise", ["constant", "cosine"])
 def test_zero_stays_zero_under_every_power(normalise):
     bags = [np.zeros((1, 2)), np.zeros((3, 2))]
-    found = PowerKernel(SizeKernel(), 0.5, normalise)(bags, bags)
-    np.testing.assert_allclose(found, [[0, 0], [0, 1 if normalise == "cosine" else 2]], rtol=1e-12)
+    gram = PowerKernel(SizeKernel(), 0.5, normalise)(bags, bags)
+    np.testing.assert_allclose(gram, [[0, 0], [0, 1 if normalise == "cosine" else 2]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("made", [EmpiricalMap, ClippedKernel])

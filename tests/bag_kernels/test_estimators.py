@@ -53,8 +53,8 @@ def test_compiled_estimates_equal_pure_python(rule, case, seed, alone):
 @given(st.integers(0, 2**70), st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.integers(0, 2**64 - 1))
 @settings(max_examples=30, deadline=None)
 def test_vectorised_seeds_equal_single_seeds(seed, words, other):
-    found = pair_seeds(seed, np.array(words, dtype=np.uint64)[:, None], np.array([other, words[0]], dtype=np.uint64))
-    assert found.tolist() == [[pair_seed(seed, word, other), pair_seed(seed, word, words[0])] for word in words]
+    seeds = pair_seeds(seed, np.array(words, dtype=np.uint64)[:, None], np.array([other, words[0]], dtype=np.uint64))
+    assert seeds.tolist() == [[pair_seed(seed, word, other), pair_seed(seed, word, words[0])] for word in words]
 
 
 @numba.njit
@@ -88,8 +88,8 @@ def test_every_estimator_is_unbiased(alone):
     universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(3))
     order = estimators.spread_order(left, right, s)
     values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
-    truth = exact.count_by_brute_force(P, P if alone else Q, S) / exp(universe.log_size)
-    assert abs(values.mean() - truth) / (values.std() / np.sqrt(values.size)) < 3.5
+    exact_mean = exact.count_by_brute_force(P, P if alone else Q, S) / exp(universe.log_size)
+    assert abs(values.mean() - exact_mean) / (values.std() / np.sqrt(values.size)) < 3.5
 
 
 def indicator_draws(count):
@@ -107,8 +107,8 @@ def indicator_draws(count):
 
 
 def test_indicator_draws_have_the_same_mean_and_more_variance():
-    hits, truth = indicator_draws(4000)
-    assert abs(hits.mean() - truth) / (hits.std() / np.sqrt(hits.size)) < 3.5
+    hits, exact_mean = indicator_draws(4000)
+    assert abs(hits.mean() - exact_mean) / (hits.std() / np.sqrt(hits.size)) < 3.5
     left, right, s = as_codes(P), as_codes(Q), as_codes(S)
     universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(6))
     order = estimators.spread_order(left, right, s)

@@ -108,10 +108,10 @@ def test_many_points_in_few_coordinates_are_swept(s, seed):
     P, Q = (exact.as_grid_points(np.stack([rng.integers(0, m + 1, size=25) for m in s], axis=1)) for _ in range(2))
     for rule in ("guaranteed", "fast"):
         for some, others in ((P, Q), (P, P)):
-            found = count_pair(some, others, s, exact_below=None, rule=rule)
+            log_count = count_pair(some, others, s, exact_below=None, rule=rule)
             if rule == "guaranteed" or len(s) == 1:
-                assert found[1] == 0
-                assert exp(found[0]) == pytest.approx(exact.count_by_brute_force(some, others, s), rel=1e-12)
+                assert log_count[1] == 0
+                assert exp(log_count[0]) == pytest.approx(exact.count_by_brute_force(some, others, s), rel=1e-12)
     assert count_pair(P, Q, s, exact_below=0)[1] > 0
 
 

@@ -31,7 +31,7 @@ def test_grams_agree_with_the_definition(normalise, power):
     np.testing.assert_allclose(kernel.diagonal(bags), whole.diagonal()[:12], rtol=1e-10)
 
 
-def test_golden_row(golden_bags):
+def test_the_set_kernel_gives_the_golden_row(golden_bags):
     bags, _ = golden_bags
     expected = [2.036631, 1.377231, 1.296650, 1.760936, 0.608034, 0.982651]
     np.testing.assert_allclose(SetKernel(RBF(0.5), "sum")(bags, bags)[0], expected, atol=1e-5)

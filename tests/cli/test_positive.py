@@ -42,7 +42,10 @@ def test_a_fit_and_its_predictions_name_the_positive_class(run, named: Path, tmp
     plain = run("predict", saved, named, "--json").json("predict")
     assert (plain["classes"], plain["positive_label"]) == (["active", "inactive"], "active")
     instances = run("predict", saved, named, "--instances", "--json").json("predict")["instances"]
-    best = {row["bag"]: max(one["score"] for one in instances if one["bag"] == row["bag"]) for row in plain["bags"]}
+    best = {
+        row["bag"]: max(instance["score"] for instance in instances if instance["bag"] == row["bag"])
+        for row in plain["bags"]
+    }
     assert all(row["score"] == pytest.approx(best[row["bag"]]) for row in plain["bags"])
 
 

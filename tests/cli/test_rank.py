@@ -30,9 +30,9 @@ def test_ranks_are_printed_plotted_and_written_as_json(run, files, tmp_path: Pat
     assert "odm (control)" in shown.out
     assert "Friedman: chi-squared" in shown.out
     assert (tmp_path / "ranks.png").stat().st_size > 5000
-    found = run("rank", *files, "--json").json("rank")
-    assert found["test"] == "Nemenyi"
-    assert sum(model["mean_rank"] for model in found["models"]) == pytest.approx(6)
+    ranking = run("rank", *files, "--json").json("rank")
+    assert ranking["test"] == "Nemenyi"
+    assert sum(model["mean_rank"] for model in ranking["models"]) == pytest.approx(6)
 
 
 def test_a_file_of_one_model_can_be_renamed(run, small_csv: Path, tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_a_file_of_one_model_can_be_renamed(run, small_csv: Path, tmp_path: Path
             path = tmp_path / f"{lam}-{k}.json"
             path.write_text(json.dumps(document.json("evaluate") | {"data": f"set {k}"}))
             arguments.append(f"lam {lam:g}={path}")
-    found = run("rank", *arguments, "--control", "lam 1", "--json").json("rank")
-    assert {model["model"] for model in found["models"]} == {"lam 0.1", "lam 1", "lam 10"}
+    ranking = run("rank", *arguments, "--control", "lam 1", "--json").json("rank")
+    assert {model["model"] for model in ranking["models"]} == {"lam 0.1", "lam 1", "lam 10"}
 
 
 def test_mistakes_print_one_sentence(run, files, tmp_path: Path) -> None:

@@ -93,21 +93,21 @@ def solve_both(
     solver: str,
     form: str,
 ) -> tuple[Result, Result] | None:
-    """Return the results with features and with the Gram matrix; None if the solver does not take the program."""
+    """Return the results with features and with the Gram matrix; None if the solver does not support the program."""
     program, other = declare(kernel, bags, y), declare(gram_only(kernel), bags, y)
     try:
-        found = milopt.solve(program, solver, form=form)
+        with_features = milopt.solve(program, solver, form=form)
     except milopt.errors.UnsupportedError:
         return None
-    return found, milopt.solve(other, "clarabel")
+    return with_features, milopt.solve(other, "clarabel")
 
 
-def assert_same(found: Result, expected: Result, bags: milopt.Bags) -> None:
+def assert_same(result: Result, expected: Result, bags: milopt.Bags) -> None:
     """Check objectives, certificates, multipliers and values of two results of the same program."""
-    assert found.point == expected.point == "certified", (found.raw_status, found.certificate, expected.certificate)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-6)
-    assert found.bound == pytest.approx(expected.bound, rel=1e-5, abs=1e-5)
-    f, g = found.functions["f"], expected.functions["f"]
+    assert result.point == expected.point == "certified", (result.raw_status, result.certificate, expected.certificate)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-6)
+    assert result.bound == pytest.approx(expected.bound, rel=1e-5, abs=1e-5)
+    f, g = result.functions["f"], expected.functions["f"]
     assert f.norm_squared == pytest.approx(g.norm_squared, rel=1e-3, abs=1e-3)
     assert f(bags.instances) == pytest.approx(g(bags.instances), abs=2e-3)
 

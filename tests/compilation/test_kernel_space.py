@@ -35,9 +35,9 @@ def test_a_request_for_most_points_returns_the_gram_matrix_of_all_points() -> No
 def test_a_request_for_a_few_points_returns_their_submatrix() -> None:
     here, few = space(), np.array([1, 4])
     here.ensure_rows(np.arange(8))
-    found = here.symmetric_gram(few)
-    np.testing.assert_array_equal(found.points, few)
-    np.testing.assert_array_equal(found.gram, GRAM[np.ix_(few, few)])
+    gram = here.symmetric_gram(few)
+    np.testing.assert_array_equal(gram.points, few)
+    np.testing.assert_array_equal(gram.gram, GRAM[np.ix_(few, few)])
 
 
 def test_submatrices_can_have_repeated_and_unordered_rows_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,11 +55,11 @@ def test_coefficients_of_points_without_coordinates_do_not_change_the_function()
     whitening.extend(np.arange(10))
     assert whitening.rank == 8
     coordinates, wanted = np.linspace(-1, 1, 8), np.arange(10.0)
-    found = whitening.coefficients(coordinates, wanted)
+    coefficients = whitening.coefficients(coordinates, wanted)
     without = np.setdiff1d(np.arange(10), whitening.basis_points)
-    np.testing.assert_array_equal(found[without], wanted[without])
+    np.testing.assert_array_equal(coefficients[without], wanted[without])
     np.testing.assert_allclose(
-        KERNEL(points, points) @ found, whitening.coordinates(np.arange(10)) @ coordinates, atol=1e-12
+        KERNEL(points, points) @ coefficients, whitening.coordinates(np.arange(10)) @ coordinates, atol=1e-12
     )
 
 

@@ -72,8 +72,8 @@ def test_certificate_is_its_definition(rank: int | None, noise: float) -> None:
     plan = plant_program(61, rank=rank)
     rng = np.random.default_rng(62)
 
-    def near(truth: Vector) -> Vector:
-        return truth + noise * rng.normal(size=truth.size)
+    def near(exact: Vector) -> Vector:
+        return exact + noise * rng.normal(size=exact.size)
 
     at = (near(plan.x), near(plan.above), near(plan.below), near(plan.equal))
     certificate = _by_milopt(plan, *at)
@@ -120,7 +120,7 @@ def test_scaling_of_the_objective_leaves_the_dual_residual(factor: float) -> Non
     )
 
 
-def test_second_order_cone_by_definition() -> None:
+def test_a_second_order_cone_is_certified_as_defined() -> None:
     """Solve min c'x s.t. ||x|| <= r: s = (r, x), z = (w, v) with ||v|| <= w and c = v; dual value -r w."""
     c, radius = np.array([3.0, -4.0, 12.0]), 2.0
     program = Program("ball")
@@ -148,7 +148,7 @@ def test_second_order_cone_by_definition() -> None:
         assert turned.dual == pytest.approx(9.0 / 12.0012)  # the first column: 3 - 12, over 12 + 1e-4 max |q|
 
 
-def test_hilbert_ball_by_definition() -> None:
+def test_a_hilbert_ball_is_certified_as_defined() -> None:
     """For max v'f(X) s.t. ||f|| <= r the solution is f = r K v / sqrt(v'Kv).
 
     The residual of the gradient is measured in the norm of the space.

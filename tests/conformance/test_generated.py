@@ -162,7 +162,7 @@ def _supporting_solvers(*needs: Feature | str) -> list[str]:
 
 @_programs(100)
 @given(SEEDS)
-def test_linear_programs(seed: int) -> None:
+def test_solvers_agree_on_linear_programs(seed: int) -> None:
     optimum = _flat(seed, "lp").judge()
     for solver in (*_supporting_solvers(), "native"):
         _compare(_flat(seed, "lp"), solver, optimum)
@@ -170,7 +170,7 @@ def test_linear_programs(seed: int) -> None:
 
 @_programs(80)
 @given(SEEDS)
-def test_quadratic_programs(seed: int) -> None:
+def test_solvers_agree_on_quadratic_programs(seed: int) -> None:
     optimum = _flat(seed, "qp").judge()
     for solver in _supporting_solvers(Feature.QUADRATIC):
         _compare(_flat(seed, "qp"), solver, optimum)
@@ -178,7 +178,7 @@ def test_quadratic_programs(seed: int) -> None:
 
 @_programs(60)
 @given(SEEDS)
-def test_conic_programs(seed: int) -> None:
+def test_solvers_agree_on_conic_programs(seed: int) -> None:
     optimum = _flat(seed, "socp").judge()
     for solver in _supporting_solvers("second-order"):
         _compare(_flat(seed, "socp"), solver, optimum)
@@ -243,7 +243,7 @@ def _over_bags(seed: int, kind: str) -> Twin:
 
 @_programs(60)
 @given(SEEDS, st.sampled_from(["auto", "primal"]), st.sampled_from([None, True]))
-def test_regularised_functions(seed: int, form: str, lazy: bool | None) -> None:
+def test_solvers_agree_on_regularised_functions(seed: int, form: str, lazy: bool | None) -> None:
     optimum = _over_bags(seed, "ridge").judge()
     for solver in _supporting_solvers(Feature.QUADRATIC):
         _compare(_over_bags(seed, "ridge"), solver, optimum, Options(form=form, lazy=lazy))
@@ -251,7 +251,7 @@ def test_regularised_functions(seed: int, form: str, lazy: bool | None) -> None:
 
 @_programs(30)
 @given(SEEDS, st.sampled_from([None, True]))
-def test_functions_in_a_ball(seed: int, lazy: bool | None) -> None:
+def test_solvers_agree_on_functions_in_a_ball(seed: int, lazy: bool | None) -> None:
     optimum = _over_bags(seed, "ball").judge()
     for solver in _supporting_solvers("second-order", Feature.QUADRATIC):
         _compare(_over_bags(seed, "ball"), solver, optimum, Options(lazy=lazy))

@@ -17,7 +17,7 @@ from milopt.compilation.lowering import Lowering
 from milopt.schemes.separable import separable_optimum
 
 
-def test_transportation() -> None:
+def test_a_transportation_problem_is_solved() -> None:
     cost, supply, demand = (
         np.random.default_rng(7).uniform(1, 9, (3, 4)),
         np.array([33.7, 41.2, 24.1]),
@@ -62,7 +62,7 @@ def test_assignment_is_integral() -> None:
     assert result.objective == pytest.approx(cost[rows, columns].sum())
 
 
-def test_least_squares_with_a_matrix_of_unknowns() -> None:
+def test_least_squares_with_a_matrix_of_unknowns_is_solved() -> None:
     A, B = np.split(np.random.default_rng(7).normal(size=(7, 5)), [3], axis=1)
     program = Program("least squares")
     X = program.variable("X", (3, 2))
@@ -80,7 +80,7 @@ def test_least_squares_with_a_matrix_of_unknowns() -> None:
     np.testing.assert_allclose(result.duals[nonneg], rows[0].dual_value, atol=1e-5)
 
 
-def test_sudoku_by_slices_of_a_cube() -> None:
+def test_slices_of_a_cube_solve_a_sudoku() -> None:
     given = np.array([[1, 0, 0, 0], [0, 0, 3, 0], [0, 4, 0, 0], [0, 0, 0, 2]])
     program = Program("sudoku")
     X = program.variable("X", (4, 4, 4), binary=True)
@@ -100,7 +100,7 @@ def test_sudoku_by_slices_of_a_cube() -> None:
         assert sorted(line) == digits
 
 
-def test_multinomial_regression() -> None:
+def test_multinomial_regression_is_solved() -> None:
     points, labels = np.random.default_rng(7).normal(size=(40, 3)), np.arange(40) % 3
     one_hot = np.eye(3)[labels]
     program = Program("multinomial")
@@ -164,7 +164,7 @@ ATOMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize(("atom", "theirs"), ATOMS.values(), ids=ATOMS)
-def test_atoms_of_matrices(atom: Callable[[Any], Any], theirs: Callable[[Any], Any]) -> None:
+def test_atoms_of_matrices_agree_with_cvxpy(atom: Callable[[Any], Any], theirs: Callable[[Any], Any]) -> None:
     pull = np.array([[0.3, 0.1, 0.7], [0.2, 0.6, 0.05]])
     program = Program("atoms")
     X = program.variable("X", (2, 3), lower=0)

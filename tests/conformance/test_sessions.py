@@ -151,7 +151,7 @@ def test_linear_models_stay_alive(solver: str, verb: Verb) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__.strip("_"))
-def test_change_before_the_first_solve(verb: Verb) -> None:
+def test_a_change_before_the_first_solve_counts(verb: Verb) -> None:
     with Session(_declare(True), registry.get_solver("clarabel")) as session:
         verb(session)
         _assert_same_optimum(session.solve(), session)
@@ -190,9 +190,9 @@ def test_witnesses_change_in_place(solver: str, form: str, lazy: bool) -> None:
             changed = session.solve()
             other = registry.get_solver("clarabel" if solver != "clarabel" else "highs")
             with StepSession(program, other, Options(lazy=False), witnesses=_witnesses(program, seed)) as fresh:
-                truth = fresh.solve()
-            assert truth.status is changed.status is PointStatus.CERTIFIED
-            assert changed.objective == pytest.approx(truth.objective, rel=1e-6)
+                of_fresh = fresh.solve()
+            assert of_fresh.status is changed.status is PointStatus.CERTIFIED
+            assert changed.objective == pytest.approx(of_fresh.objective, rel=1e-6)
             seen.add(round(changed.objective, 6))
     assert len(seen) == 3, "the selections must differ in their optimum"
 

@@ -31,7 +31,7 @@ INTEGER_SOLVERS = [name for name in solver_names() if name in MIXED_INTEGER]
 )
 def test_the_status_of_a_random_linear_program_is_correct_or_open(name: str, seed: int) -> None:
     program = random_linear_program(seed)
-    truth, best = program.true_status()
+    termination, best = program.true_status()
     try:
         result = milopt.solve(program.declare(), name)
     except UnsupportedError:
@@ -39,8 +39,8 @@ def test_the_status_of_a_random_linear_program_is_correct_or_open(name: str, see
     if name not in EXACT and result.termination in HONEST_ENDS:
         assert result.point is not PointStatus.CERTIFIED
         return
-    assert result.termination is truth, str(result)
-    if truth is Termination.OPTIMAL:
+    assert result.termination is termination, str(result)
+    if termination is Termination.OPTIMAL:
         assert result.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 

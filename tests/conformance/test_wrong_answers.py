@@ -32,9 +32,9 @@ class LyingEngine(Engine):
         self._lie = lie
 
     def solve(self, time_limit: float | None) -> Answer:
-        truth = self._honest.solve(time_limit)
-        assert truth.termination is Termination.OPTIMAL
-        return replace(self._lie(truth), termination=Termination.OPTIMAL, raw_status="trust me")
+        answer = self._honest.solve(time_limit)
+        assert answer.termination is Termination.OPTIMAL
+        return replace(self._lie(answer), termination=Termination.OPTIMAL, raw_status="trust me")
 
 
 class Liar(Solver):
@@ -88,7 +88,7 @@ def _kernel() -> Program:
 
 
 def _moved(step: float) -> Lie:
-    return lambda truth: replace(truth, x=_array(truth.x) + step)
+    return lambda answer: replace(answer, x=_array(answer.x) + step)
 
 
 def _array(x: object) -> np.ndarray:
@@ -97,17 +97,19 @@ def _array(x: object) -> np.ndarray:
 
 
 LIES: dict[str, Lie] = {
-    "another point": lambda truth: replace(truth, x=np.ones_like(_array(truth.x)) * 7),
+    "another point": lambda answer: replace(answer, x=np.ones_like(_array(answer.x)) * 7),
     "off by 1e-3": _moved(1e-3),
     "below by 1e-3": _moved(-1e-3),
-    "the point zero": lambda truth: replace(truth, x=np.zeros_like(_array(truth.x))),
-    "wrong multipliers": lambda truth: replace(truth, z=_array(truth.z) + 0.5),
-    "multipliers of the wrong sign": lambda truth: replace(truth, z=-_array(truth.z)),
-    "no multipliers": lambda truth: replace(truth, z=None),
-    "not a number": lambda truth: replace(truth, x=np.full_like(_array(truth.x), np.nan)),
-    "one NaN": lambda truth: replace(truth, x=np.where(np.arange(_array(truth.x).size) == 0, np.nan, _array(truth.x))),
-    "NaN multipliers": lambda truth: replace(truth, z=np.full_like(_array(truth.z), np.nan)),
-    "infinity": lambda truth: replace(truth, x=np.full_like(_array(truth.x), np.inf)),
+    "the point zero": lambda answer: replace(answer, x=np.zeros_like(_array(answer.x))),
+    "wrong multipliers": lambda answer: replace(answer, z=_array(answer.z) + 0.5),
+    "multipliers of the wrong sign": lambda answer: replace(answer, z=-_array(answer.z)),
+    "no multipliers": lambda answer: replace(answer, z=None),
+    "not a number": lambda answer: replace(answer, x=np.full_like(_array(answer.x), np.nan)),
+    "one NaN": lambda answer: replace(
+        answer, x=np.where(np.arange(_array(answer.x).size) == 0, np.nan, _array(answer.x))
+    ),
+    "NaN multipliers": lambda answer: replace(answer, z=np.full_like(_array(answer.z), np.nan)),
+    "infinity": lambda answer: replace(answer, x=np.full_like(_array(answer.x), np.inf)),
 }
 
 PROGRAMS = {"lp": _lp, "qp": _qp, "socp": _socp, "kernel": _kernel}
@@ -127,7 +129,7 @@ def test_a_wrong_answer_is_detected(program: str, lie: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_correct_answer_of_the_same_solver_is_certified(program: str) -> None:
-    result = milopt.solve(PROGRAMS[program](), Liar(lambda truth: truth))
+    result = milopt.solve(PROGRAMS[program](), Liar(lambda answer: answer))
     assert result.point is PointStatus.CERTIFIED
     assert result.exit_code == 0
     assert result.require_certified() is result
@@ -138,10 +140,10 @@ def test_a_correct_answer_of_the_same_solver_is_certified(program: str) -> None:
 @pytest.mark.parametrize("lie", LIES)
 def test_polish_only_ever_repairs(program: str, lie: str) -> None:
     """Polishing may turn a wrong answer into a correct one; the result then has both certificates."""
-    truth = milopt.solve(PROGRAMS[program](), "clarabel")
+    expected = milopt.solve(PROGRAMS[program](), "clarabel")
     result = milopt.solve(PROGRAMS[program](), Liar(LIES[lie]))
     if result.point is PointStatus.CERTIFIED:
-        assert result.objective == pytest.approx(truth.objective, rel=1e-6, abs=1e-6)
+        assert result.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-6)
         assert result.polished is not None
         assert not result.polished.holds(1e-6)
     else:

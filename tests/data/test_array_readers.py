@@ -124,8 +124,8 @@ def test_matlab_values_agree_with_scipy(packed: bool) -> None:
         mine, other = ours[name], theirs[name]
         if isinstance(mine, CellArray):
             assert mine.shape == other.shape
-            for one, two in zip(mine.items, other.ravel(order="F"), strict=True):
-                assert np.array_equal(one, two)
+            for item, two in zip(mine.items, other.ravel(order="F"), strict=True):
+                assert np.array_equal(item, two)
         elif sp.issparse(mine):
             assert np.array_equal(mine.toarray(), other.toarray())
         else:

@@ -33,16 +33,16 @@ def folder(tmp_path: Path) -> Path:
 def test_known_sets_are_embedded_ones_and_those_of_the_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILOPT_DATA", raising=False)
     shipped = ["musk1", "musk2", "GunPoint", "ItalyPowerDemand"]
-    assert [one.name for one in known_data_sets()] == shipped
+    assert [known.name for known in known_data_sets()] == shipped
     assert known_data_sets()[0].content == "92 bags (47 positive), 476 instances, 166 features"
     monkeypatch.setenv("MILOPT_DATA", str(folder))
-    assert [one.name for one in known_data_sets()] == [*shipped, "alone", "Coffee", "Elephant", "fox", "Half_TRAIN"]
+    assert [known.name for known in known_data_sets()] == [*shipped, "alone", "Coffee", "Elephant", "fox", "Half_TRAIN"]
     assert known_data_sets() == known_data_sets(folder)
-    coffee = next(one for one in known_data_sets() if one.name == "Coffee")
+    coffee = next(known for known in known_data_sets() if known.name == "Coffee")
     assert [path.name for path in coffee.paths] == ["Coffee_TRAIN.ts", "Coffee_TEST.ts"]
     assert coffee.source == str(folder)
-    for one in known_data_sets():
-        assert load_data(one.name, window=2).name == one.name
+    for known in known_data_sets():
+        assert load_data(known.name, window=2).name == known.name
 
 
 def test_data_dir_takes_precedence_over_the_environment(folder, tmp_path, monkeypatch) -> None:
@@ -60,7 +60,7 @@ def test_names_are_case_insensitive_and_the_first_format_is_used(folder: Path) -
 
 
 def test_a_table_without_bags_is_not_listed_and_its_error_names_the_columns(folder: Path) -> None:
-    assert "SOURCES" not in {one.name for one in known_data_sets(folder)}
+    assert "SOURCES" not in {known.name for known in known_data_sets(folder)}
     with pytest.raises(DataError, match=r'SOURCES\.csv, line 1: the header has no column called "bag"'):
         load_data("sources", data_dir=folder)
 

@@ -79,7 +79,7 @@ def test_the_provenance_names_sources_licences_and_every_file() -> None:
     ):
         assert needed in text
     assert set(embedded.EMBEDDED_DESCRIPTIONS) == {
-        one.name for one in milopt.data.known_data_sets() if one.source == "embedded"
+        known.name for known in milopt.data.known_data_sets() if known.source == "embedded"
     }
 
 
@@ -90,13 +90,13 @@ def test_embedded_sets_equal_independent_copies(name: str) -> None:
     if not (folder / file).is_file():
         pytest.skip(f"needs {file} in the folder that MILOPT_DATA names")
     ours, theirs = load_data(name), load_data(folder / file)
-    for one, other in ((ours, theirs), (ours.test, theirs.test)):
-        if one is None or other is None:
-            assert one is other
+    for data, other in ((ours, theirs), (ours.test, theirs.test)):
+        if data is None or other is None:
+            assert data is other
             continue
-        assert np.array_equal(one.bags.instances, other.bags.instances)
-        assert np.array_equal(one.bags.offsets, other.bags.offsets)
-        assert np.array_equal(one.labels, other.labels)
+        assert np.array_equal(data.bags.instances, other.bags.instances)
+        assert np.array_equal(data.bags.offsets, other.bags.offsets)
+        assert np.array_equal(data.labels, other.labels)
     assert ours.digest == theirs.digest
 
 

@@ -12,32 +12,32 @@ from milopt.errors import ParameterError
 def hits(bags, centres, radius):
     """Return, for each bag, which sites it hits."""
     inside = [np.abs(np.asarray(bag)[:, None] - centres).max(axis=2) <= radius for bag in bags]
-    return np.array([one.any(axis=0) for one in inside])
+    return np.array([hits_of_instances.any(axis=0) for hits_of_instances in inside])
 
 
 @pytest.mark.parametrize("dimension", [2, 5, 20])
 def test_binding_needs_enough_sites(dimension):
     bags, y = multi_site_binding(60, dimension, sites=5, needed=4, seed=3, concept=2)
-    found = hits(bags, _draw_centres(5, dimension, 0.1, 2), 0.1).sum(axis=1)
-    np.testing.assert_array_equal(found, np.where(y == 1, 4, 3))
+    hit_counts = hits(bags, _draw_centres(5, dimension, 0.1, 2), 0.1).sum(axis=1)
+    np.testing.assert_array_equal(hit_counts, np.where(y == 1, 4, 3))
     assert y.sum() == 30
     assert set(bags.sizes.tolist()) == {8}
 
 
 def test_bags_hit_the_requested_number_of_sites():
     bags, y = multi_site_binding(200, 5, sites=5, needed=4, hits=(0, 5))
-    found = hits(bags, _draw_centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
-    np.testing.assert_array_equal(found >= 4, y == 1)
-    counts = np.bincount(found)
+    hit_counts = hits(bags, _draw_centres(5, 5, 0.1, 0), 0.1).sum(axis=1)
+    np.testing.assert_array_equal(hit_counts >= 4, y == 1)
+    counts = np.bincount(hit_counts)
     assert (counts[:4] > 10).all()
     assert (counts[4:] > 30).all()
 
 
 def test_a_conjunction_needs_every_attracting_site_and_no_repelling_one():
     bags, y = conjunctive(80, 3, attracting=3, repelling=2, seed=1)
-    found = hits(bags, _draw_centres(5, 3, 0.1, 0), 0.1)
-    np.testing.assert_array_equal(found[:, :3].all(axis=1) & ~found[:, 3:].any(axis=1), y == 1)
-    negative = found[y == 0]
+    is_hit = hits(bags, _draw_centres(5, 3, 0.1, 0), 0.1)
+    np.testing.assert_array_equal(is_hit[:, :3].all(axis=1) & ~is_hit[:, 3:].any(axis=1), y == 1)
+    negative = is_hit[y == 0]
     assert (~negative[:, :3].all(axis=1)).mean() == pytest.approx(0.5)
 
 

@@ -28,8 +28,8 @@ def test_the_bags_are_the_windows_of_the_definition(sizes, data, stride, znormal
     length = data.draw(st.integers(2, min(sizes)))
     bags = from_series(series, length, stride, znormalise)
     expected = []
-    for one in series:
-        windows = np.array([one[j : j + length] for j in range(0, one.size - length + 1, stride)])
+    for samples in series:
+        windows = np.array([samples[j : j + length] for j in range(0, samples.size - length + 1, stride)])
         if znormalise:
             windows = (windows - windows.mean(axis=1, keepdims=True)) / windows.std(axis=1, keepdims=True)
         expected.append(windows)
@@ -164,7 +164,7 @@ def test_windows_that_do_not_fit_into_memory_raise_an_error() -> None:
 
 def test_without_a_length_the_samples_are_the_instances() -> None:
     bags = from_series(RAGGED, None)
-    assert [bag.ravel().tolist() for bag in bags] == [one.tolist() for one in RAGGED]
+    assert [bag.ravel().tolist() for bag in bags] == [samples.tolist() for samples in RAGGED]
     assert (bags.dimension, bags.sizes.tolist()) == (1, [6, 3, 4])
     with pytest.raises(ParameterError, match="give a window length as well"):
         from_series(RAGGED, None, stride=2)

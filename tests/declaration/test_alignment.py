@@ -110,8 +110,8 @@ def test_both_kernels_range_over_all_alignments(seed, triangular):
         local = t / (2 - t)
         return sum(np.prod([local[cell] for cell in path]) for path in all_alignments(4))
 
-    found = GlobalAlignment(0.2, triangular)([x], [z])[0, 0]
-    assert found == pytest.approx(total(x, z) / np.sqrt(total(x, x) * total(z, z)))
+    value = GlobalAlignment(0.2, triangular)([x], [z])[0, 0]
+    assert value == pytest.approx(total(x, z) / np.sqrt(total(x, x) * total(z, z)))
 
 
 @quick

@@ -29,8 +29,8 @@ def _semicontinuous_optimum(q: np.ndarray, A: np.ndarray, b: np.ndarray, low: np
     best = np.inf
     for active in product((0.0, 1.0), repeat=q.size):
         bounds = np.column_stack([low, high]) * np.array(active)[:, None]
-        found = linprog(q, A_ub=-A, b_ub=-b, bounds=bounds)
-        best = min(best, found.fun if found.status == 0 else np.inf)
+        reference = linprog(q, A_ub=-A, b_ub=-b, bounds=bounds)
+        best = min(best, reference.fun if reference.status == 0 else np.inf)
     return best
 
 
@@ -96,7 +96,7 @@ def _implied_optimum(q: np.ndarray, cost: np.ndarray, A: np.ndarray, low: np.nda
     for chosen in product((False, True), repeat=cost.size):
         on = np.array(chosen)
         equations = None if on.any() else np.ones((1, q.size))
-        found = linprog(
+        reference = linprog(
             q,
             A_ub=np.vstack([A[on], -A[on]]),
             b_ub=np.concatenate([high[on], -low[on]]),
@@ -104,7 +104,7 @@ def _implied_optimum(q: np.ndarray, cost: np.ndarray, A: np.ndarray, low: np.nda
             b_eq=None if equations is None else [1.0],
             bounds=[(-2, 3)] * q.size,
         )
-        best = min(best, found.fun + cost @ on if found.status == 0 else np.inf)
+        best = min(best, reference.fun + cost @ on if reference.status == 0 else np.inf)
     return best
 
 
@@ -158,8 +158,8 @@ def _broadcast_optimum(b: np.ndarray) -> float:
         return -np.inf
     bounds = [(f, f) if not on else (0.0, u) for f, on, u in zip(fixed, b, upper, strict=True)]
     rows = {"A_ub": np.ones((1, 3)), "b_ub": [0.5]} if b.any() else {}
-    found = linprog(-np.ones(3), bounds=bounds, **rows)
-    return -found.fun if found.status == 0 else -np.inf
+    reference = linprog(-np.ones(3), bounds=bounds, **rows)
+    return -reference.fun if reference.status == 0 else -np.inf
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,10 @@ SAME_CODE: dict[str, Callable[[Any], Any]] = {
 def test_code_gives_the_same_entries_as_numpy(code: Callable[[Any], Any]) -> None:
     X, at = pair((3, 4))
     expected = code(at)
-    found = code(X)
-    assert isinstance(found, Expression)
-    assert found.shape == np.shape(expected)
-    np.testing.assert_allclose(value(found, at), expected, atol=1e-12)
+    expression = code(X)
+    assert isinstance(expression, Expression)
+    assert expression.shape == np.shape(expected)
+    np.testing.assert_allclose(value(expression, at), expected, atol=1e-12)
 
 
 WRONG: dict[str, Callable[[Any], Any]] = {
@@ -174,18 +174,18 @@ def test_sparse_matrices_give_the_same_entries_as_dense_ones(kind: Callable[[Any
     ]
     if kind in (sp.csr_array, sp.csc_array, sp.coo_array):
         pairs += [(X * kind(C), at * C), (kind(C) * X, at * C)]
-    for found, expected in pairs:
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(value(found, at), expected, atol=1e-12)
+    for expression, expected in pairs:
+        assert expression.shape == expected.shape
+        np.testing.assert_allclose(value(expression, at), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("join", [milopt.hstack, milopt.vstack, milopt.stack, milopt.concatenate])
 def test_joining_functions_give_the_same_entries_as_numpy(join: Callable[..., Expression]) -> None:
     X, at = pair((3, 4))
     expected = getattr(np, join.__name__)([at, C, 2 * at])
-    found = join([X, C, 2 * X])
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(value(found, at), expected)
+    joined = join([X, C, 2 * X])
+    assert joined.shape == expected.shape
+    np.testing.assert_allclose(value(joined, at), expected)
 
 
 def shapes(most: int = 3) -> st.SearchStrategy[tuple[int, ...]]:
@@ -283,8 +283,8 @@ def test_matrices_of_parameters_multiply_from_both_sides(left: tuple[int, ...], 
         for expression, expected in ((product, a @ b), (shifted, a @ (b + 1) if is_left else (a + 1) @ b)):
             assert expression.shape == np.shape(expected)
             values = {X: at_other, P: at_parameter}
-            found = expression.evaluate(values.__getitem__)
-            np.testing.assert_allclose(found.reshape(expression.shape), expected)
+            value = expression.evaluate(values.__getitem__)
+            np.testing.assert_allclose(value.reshape(expression.shape), expected)
 
 
 def test_joined_products_with_parameters_have_the_right_entries() -> None:
@@ -292,10 +292,10 @@ def test_joined_products_with_parameters_have_the_right_entries() -> None:
     p, x = program.parameter("p", 2), program.variable("x", 2)
     p.value = [3.0, 5.0]
     at = {p: np.array([3.0, 5.0]), x: np.array([7.0, 11.0])}
-    found = milopt.vstack([x, p * x, 1 + p * x, 2 * p])
-    assert found.shape == (4, 2)
+    stacked = milopt.vstack([x, p * x, 1 + p * x, 2 * p])
+    assert stacked.shape == (4, 2)
     expected = [[7, 11], [21, 55], [22, 56], [6, 10]]
-    np.testing.assert_allclose(found.evaluate(at.__getitem__).reshape(4, 2), expected)
+    np.testing.assert_allclose(stacked.evaluate(at.__getitem__).reshape(4, 2), expected)
 
 
 def test_a_product_of_two_variables_raises_an_error() -> None:

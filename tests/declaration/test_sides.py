@@ -53,14 +53,14 @@ def test_intervals_of_random_programs_agree_with_pairs_of_rows() -> None:
         middle = A @ generator.normal(size=4)
         low, high = middle - generator.uniform(0, 1, 6), middle + generator.uniform(0, 1, 6)
         low[generator.random(6) < 0.2], high[generator.random(6) < 0.2] = -np.inf, np.inf
-        one, two = Program("one"), Program("two")
-        for program in (one, two):
+        first, second = Program("one"), Program("two")
+        for program in (first, second):
             x = program.variable("x", 4, lower=-3, upper=3)
             program.minimize(q @ x + milopt.sum_squares(x))
-        one.between(low, A @ one.variables["x"], high, name="rows")
-        two.subject_to(A @ two.variables["x"] >= low, name="above")
-        two.subject_to(A @ two.variables["x"] <= high, name="below")
-        mine, other = milopt.solve(one, "clarabel"), milopt.solve(two, "clarabel")
+        first.between(low, A @ first.variables["x"], high, name="rows")
+        second.subject_to(A @ second.variables["x"] >= low, name="above")
+        second.subject_to(A @ second.variables["x"] <= high, name="below")
+        mine, other = milopt.solve(first, "clarabel"), milopt.solve(second, "clarabel")
         assert mine.point == other.point == "certified"
         assert mine.objective == pytest.approx(other.objective, abs=1e-7)
         assert mine.duals["rows"] == pytest.approx(other.duals["above"] - other.duals["below"], abs=1e-6)

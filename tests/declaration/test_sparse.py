@@ -90,9 +90,9 @@ def test_matrix_product_equals_that_of_scipy(density: float) -> None:
         random_matrix(3, 4, 0),
         sp.csr_array(sp.random_array((4, 5), density=density, rng=np.random.default_rng(1))),
     )
-    found = sparse.multiply(a, b)
-    assert found.shape == (3, 5)
-    np.testing.assert_allclose(found.toarray(), a.toarray() @ b.toarray())
+    product = sparse.multiply(a, b)
+    assert product.shape == (3, 5)
+    np.testing.assert_allclose(product.toarray(), a.toarray() @ b.toarray())
 
 
 @given(shapes, st.lists(st.integers(-1, 4), max_size=7))
@@ -103,6 +103,6 @@ def test_matrix_product_with_one_entry_per_row_equals_that_of_scipy(
     rows = chosen[chosen >= 0] % shape[0]
     indptr = np.concatenate([[0], np.cumsum(chosen >= 0)])
     a = sparse.from_parts(np.arange(1.0, rows.size + 1), rows, indptr, (chosen.size, shape[0]))
-    found = sparse.multiply(a, b)
-    assert found.shape == (chosen.size, shape[1])
-    np.testing.assert_allclose(found.toarray(), a.toarray() @ b.toarray())
+    product = sparse.multiply(a, b)
+    assert product.shape == (chosen.size, shape[1])
+    np.testing.assert_allclose(product.toarray(), a.toarray() @ b.toarray())

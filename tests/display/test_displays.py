@@ -238,13 +238,13 @@ def test_margins_are_scores_times_labels_with_their_mean_and_deviation(golden_ba
     words = np.where(y > 0, "yes", "no")
     models = {"MIORDM": MIORDM(random_state=0).fit(bags, words), "MIRSVM": MIRSVM().fit(bags, words)}
     shown = MarginsDisplay.from_estimators(models, bags, words, ax=axes())
-    for one, model in zip(shown.margins, models.values(), strict=True):
+    for margins, model in zip(shown.margins, models.values(), strict=True):
         expected = y * model.decision_function(bags)
-        np.testing.assert_allclose(one.values, expected)
-        assert (one.mean, one.standard_deviation) == pytest.approx((expected.mean(), expected.std()))
+        np.testing.assert_allclose(margins.values, expected)
+        assert (margins.mean, margins.standard_deviation) == pytest.approx((expected.mean(), expected.std()))
     curves = [line for line in shown.ax_.lines if line.get_drawstyle() == "steps-post"]
-    for one, line in zip(shown.margins, curves, strict=True):
-        np.testing.assert_allclose(line.get_xdata(), np.sort(one.values))
+    for margins, line in zip(shown.margins, curves, strict=True):
+        np.testing.assert_allclose(line.get_xdata(), np.sort(margins.values))
         assert line.get_ydata()[-1] == 1.0
     labels = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
     assert labels[0].startswith(f"MIORDM: {shown.margins[0].mean:.2f} ±")

@@ -41,17 +41,17 @@ def case(form: str, ball: str = "l1", classes: int = 2, seed: int = 0, **setting
     window: object = None
     if form == "bags":
         raw = [rng.normal(0, 1, size=(int(rng.integers(1, 6)), 3)) * [1, 100, 0.01] for _ in y]
-        for one, label in zip(raw, y, strict=True):
-            one[0] += 2 * label * np.array([1, 100, 0.01])
+        for samples, label in zip(raw, y, strict=True):
+            samples[0] += 2 * label * np.array([1, 100, 0.01])
         bags = as_bags(raw)
     else:
         channels = 2 if form == "two channels" else 1
         raw = [rng.normal(0, 0.3, size=(int(rng.integers(14, 18)), channels)) * 5 + 40 for _ in y]
-        for one, label in zip(raw, y, strict=True):
+        for samples, label in zip(raw, y, strict=True):
             start = int(rng.integers(8))
-            one[start : start + 6, 0] += 10 * label * np.hanning(6)
+            samples[start : start + 6, 0] += 10 * label * np.hanning(6)
         if form == "windows":
-            bags = from_series([one[:, 0] for one in raw], length=5, stride=2)
+            bags = from_series([samples[:, 0] for samples in raw], length=5, stride=2)
         else:
             bags, window = as_bags(raw), (4, 6)
     chosen = {"atoms": 12, "dictionary": "kmeans", "nu": 0.4, "solver": "native", "random_state": 0, "kernel": K}

@@ -53,14 +53,14 @@ def test_weighted_and_repeated_bags_have_the_same_optimal_solutions(container) -
     X, y, weight = shuffle(X, y, weight, random_state=0)
     weighted = clone(model).fit(container(X), y, sample_weight=weight)
     kept = X[weight > 0]
-    for k, (one, other) in enumerate(zip(repeated.results_, weighted.results_, strict=True)):
-        assert one.objective == pytest.approx(other.objective, rel=1e-9)
+    for k, (of_repeated, of_weighted) in enumerate(zip(repeated.results_, weighted.results_, strict=True)):
+        assert of_repeated.objective == pytest.approx(of_weighted.objective, rel=1e-9)
         signs = np.where(y[weight > 0] == k, 1.0, -1.0)
-        for result, fitted in ((one, repeated), (other, weighted)):
+        for result, fitted in ((of_repeated, repeated), (of_weighted, weighted)):
             margins = signs * fitted.decision_function(container(kept))[:, k]
             size = sum(result.values[name].sum() for name in "uv")
             loss = 0.5 * weight[weight > 0] @ np.maximum(0, 1 - margins)
-            assert 0.02 * size + loss == pytest.approx(one.objective, rel=1e-8)
+            assert 0.02 * size + loss == pytest.approx(of_repeated.objective, rel=1e-8)
 
 
 SWITCHED_ON = """

@@ -46,7 +46,7 @@ def test_three_classes_are_each_separated_from_the_rest(model, data) -> None:
         np.testing.assert_array_equal(apart.classes_, [False, True])
         np.testing.assert_allclose(apart.decision_function(data.bags), scores[:, k], atol=1e-12)
     np.testing.assert_array_equal(model.predict(data.bags), model.classes_[scores.argmax(axis=1)])
-    assert [one.shape[1] for one in model.instance_scores(data.bags[:2])] == [3, 3]
+    assert [bag_scores.shape[1] for bag_scores in model.instance_scores(data.bags[:2])] == [3, 3]
     with pytest.raises(AttributeError, match="The model has 3 classes and one result per class: use results_"):
         _ = model.result_
 
@@ -65,10 +65,12 @@ def test_predicted_labels_have_the_type_of_the_given_labels(labels, data) -> Non
 def test_instances_are_scored_and_labelled_bag_by_bag(model, data) -> None:
     model.fit(data.bags, data.y)
     scores, labels = model.instance_scores(data.bags), model.predict_instances(data.bags)
-    assert [one.shape for one in scores] == [one.shape for one in labels] == [(len(bag),) for bag in data.bags]
+    assert (
+        [values.shape for values in scores] == [values.shape for values in labels] == [(len(bag),) for bag in data.bags]
+    )
     np.testing.assert_array_equal(labels[4], np.where(scores[4] > 0, "yes", "no"))
     alone = model.decision_function([bag[:1] for bag in data.bags])
-    np.testing.assert_allclose([one[0] for one in scores], alone, atol=1e-9)
+    np.testing.assert_allclose([bag_scores[0] for bag_scores in scores], alone, atol=1e-9)
 
 
 def test_a_model_without_instance_scores_scores_an_instance_as_a_bag_of_one(data) -> None:

@@ -81,7 +81,7 @@ def test_the_nearest_instance_of_a_given_bag_is_found_for_each_pattern(form: str
         near = seen[table.training_instances[k]]
         np.testing.assert_allclose(given.scaled_pattern(table.neighbours[k]), near, atol=1e-12)
         z = given.scaled_pattern(pattern)
-        everywhere = np.vstack([given.column_instances(one, length) for one in given.bags])
+        everywhere = np.vstack([given.column_instances(bag, length) for bag in given.bags])
         assert np.linalg.norm(near - z) == pytest.approx(np.linalg.norm(everywhere - z, axis=1).min(), abs=1e-7)
     if form == "windows":
         np.testing.assert_array_equal(table.starts, 2 * table.instances)

@@ -53,8 +53,8 @@ def test_scores_follow_the_order_of_classes_as_scikit_learn_expects() -> None:
     numbered, named = MISVM().fit(BAGS, Y), MISVM(positive="active").fit(BAGS, NAMES)
     assert named.classes_.tolist() == ["active", "inactive"]
     np.testing.assert_array_equal(named.decision_function(BAGS), -numbered.decision_function(BAGS))
-    for one, other in zip(named.instance_scores(BAGS), numbered.instance_scores(BAGS), strict=True):
-        np.testing.assert_array_equal(one, -other)
+    for scores, other in zip(named.instance_scores(BAGS), numbered.instance_scores(BAGS), strict=True):
+        np.testing.assert_array_equal(scores, -other)
     assert cross_val_score(named, BAGS, NAMES, cv=3, scoring="roc_auc").min() == 1.0
     calibrated = CalibratedClassifierCV(MISVM(positive="active"), cv=3).fit(BAGS, NAMES)
     assert calibrated.score(BAGS, NAMES) == 1.0
@@ -63,10 +63,10 @@ def test_scores_follow_the_order_of_classes_as_scikit_learn_expects() -> None:
 def test_positive_scores_of_explanations_and_reports_mean_the_positive_class() -> None:
     numbered, named = MISVM().fit(BAGS, Y), MISVM(positive="active").fit(BAGS, NAMES)
     assert (numbered.positive_label_, named.positive_label_) == (1, "active")
-    one, other = named.explain(BAGS[1]), numbered.explain(BAGS[1])
-    assert (one.label, one.positive_label) == ("active", "active")
-    assert (one.score, one.witness) == (other.score, other.witness)
-    assert "positive scores mean class active" in str(one)
+    by_name, by_number = named.explain(BAGS[1]), numbered.explain(BAGS[1])
+    assert (by_name.label, by_name.positive_label) == ("active", "active")
+    assert (by_name.score, by_name.witness) == (by_number.score, by_number.witness)
+    assert "positive scores mean class active" in str(by_name)
     report = named.report()
     assert report.as_dict()["positive_label"] == "active"
     assert report.as_dict()["programs"][0]["class"] == "active"
@@ -89,7 +89,7 @@ def test_the_alphabetically_last_label_is_positive_by_default_with_a_warning(cls
     with pytest.warns(PositiveLabelWarning) as caught:
         model = cls().fit(BAGS, NAMES)
     assert model.positive_label_ == "inactive"
-    label_warnings = [one for one in caught if one.category is PositiveLabelWarning]
+    label_warnings = [warning for warning in caught if warning.category is PositiveLabelWarning]
     assert len(label_warnings) == 1
     assert label_warnings[0].filename == __file__
     assert str(label_warnings[0].message) == (

@@ -167,12 +167,12 @@ def test_a_clone_has_the_parameters_and_is_not_fitted(model, data) -> None:
 
 
 def test_the_html_of_a_model_shows_its_parameters(model, data) -> None:
-    for one in (
+    for estimator in (
         model,
         clone(model).fit(data.bags, data.y),
         make_pipeline(InstanceTransformer(StandardScaler()), model),
     ):
-        page = one._repr_html_()
+        page = estimator._repr_html_()
         assert type(model).__name__ in page
         assert "minmax01" in page
 

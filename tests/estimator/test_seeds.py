@@ -72,7 +72,7 @@ def test_other_random_functions_have_the_seed_0_by_default(bags) -> None:
     for drawing in (RandomBoxes, BoxCounting, toy_bags, conjunctive, multi_site_binding):
         assert inspect.signature(drawing).parameters["seed"].default == 0
     X, _ = bags
-    one, other = (BagFeatures(RandomBoxes(count=20)).fit(X).transform(X) for _ in range(2))
-    np.testing.assert_array_equal(one, other)
-    one, other = (SpectralBagClustering().fit(X).bag_scores(X) for _ in range(2))
-    np.testing.assert_array_equal(one, other)
+    values, values_again = (BagFeatures(RandomBoxes(count=20)).fit(X).transform(X) for _ in range(2))
+    np.testing.assert_array_equal(values, values_again)
+    values, values_again = (SpectralBagClustering().fit(X).bag_scores(X) for _ in range(2))
+    np.testing.assert_array_equal(values, values_again)

@@ -47,10 +47,10 @@ class TestTheTable:
 
     def test_measures_are_those_of_the_test_bags(self, toy: DataSet) -> None:
         for record in evaluate(toy, "set-kernel-svm", "3", settings=FIXED, grid={}).records:
-            truth = toy.labels[list(record.test)]
-            assert record.accuracy == np.mean(truth == record.predicted)
-            assert record.balanced_accuracy == balanced_accuracy_score(truth, record.predicted)
-            assert record.auc == roc_auc_score(truth, record.scores)
+            labels = toy.labels[list(record.test)]
+            assert record.accuracy == np.mean(labels == record.predicted)
+            assert record.balanced_accuracy == balanced_accuracy_score(labels, record.predicted)
+            assert record.auc == roc_auc_score(labels, record.scores)
             assert np.array_equal(np.asarray(record.scores) > 0, np.asarray(record.predicted) == 1)
 
     def test_a_fold_equals_a_fit_and_prediction_by_hand(self, toy: DataSet) -> None:
@@ -98,7 +98,7 @@ class TestSelection:
     def test_the_chosen_candidate_is_the_clearest_of_the_best(self, toy: DataSet) -> None:
         report = evaluate(toy, "set-kernel-svm", "3", grid={"C": (0.01, 1, 100), "normalise": ("mean", "sum")})
         for record in report.records:
-            ranks = [(one.correct, one.clarity) for one in record.candidates]
+            ranks = [(candidate.correct, candidate.clarity) for candidate in record.candidates]
             assert record.chosen == ranks.index(max(ranks))
             assert len(ranks) == 6
             assert len(record.fits) == 6 * 5 + 1
@@ -115,9 +115,9 @@ class TestSelection:
         selections = [
             select_candidate(SetKernelSVM, {}, grid, bags, labels, 0) for grid in ([weak, strong], [strong, weak])
         ]
-        assert [one.candidates[0].correct for one in selections] == [30, 30]
+        assert [selection.candidates[0].correct for selection in selections] == [30, 30]
         assert selections[0].candidates[selections[0].chosen] == selections[1].candidates[selections[1].chosen]
-        clarity = [one.clarity for one in selections[0].candidates]
+        clarity = [candidate.clarity for candidate in selections[0].candidates]
         assert selections[0].chosen == int(np.argmax(clarity))
 
     def test_there_are_fewer_inner_folds_if_a_class_is_small(self) -> None:
@@ -132,7 +132,7 @@ class TestSelection:
         report = evaluate(toy, "set-kernel-svm", "2", grid={"C": (1, 10)}, inner_repeats=3)
         record = report.records[0]
         assert len(record.fits) == 2 * 3 * 5 + 1
-        assert {one.total for one in record.candidates} == {3 * (toy.labels.size - len(record.test))}
+        assert {candidate.total for candidate in record.candidates} == {3 * (toy.labels.size - len(record.test))}
         with pytest.raises(ParameterError, match="inner_repeats"):
             evaluate(toy, "set-kernel-svm", "2", inner_repeats=0)
 
@@ -146,7 +146,7 @@ class TestSelection:
 
     def test_a_candidate_may_be_the_string_none(self, toy: DataSet) -> None:
         report = evaluate(toy, "set-kernel-svm", "2", grid={"scale": ("none", "minmax01")})
-        assert [one.reason for one in report.records[0].candidates] == ["", ""]
+        assert [candidate.reason for candidate in report.records[0].candidates] == ["", ""]
         assert "left out" not in str(report)
 
     def test_the_task_fails_if_no_candidate_can_be_fitted(self, toy: DataSet) -> None:
@@ -161,12 +161,12 @@ class TestSelection:
         report = evaluate(toy, "set-kernel-svm", "2", settings=FIXED)
         kernels = get_model("set-kernel-svm").grid["kernel"]
         expected = [format_settings({"kernel": kernel}) for kernel in kernels]
-        assert [one.settings for one in report.records[0].candidates] == expected
+        assert [candidate.settings for candidate in report.records[0].candidates] == expected
 
     def test_settings_are_used_together_with_a_grid(self, toy: DataSet) -> None:
         both = evaluate(toy, "set-kernel-svm", "2", settings={"normalise": "sum"}, grid={"C": (5, 50)})
-        one = evaluate(toy, "set-kernel-svm", "2", grid={"C": (5, 50), "normalise": ("sum",)})
-        assert [r.scores for r in both.records] == [r.scores for r in one.records]
+        of_one_model = evaluate(toy, "set-kernel-svm", "2", grid={"C": (5, 50), "normalise": ("sum",)})
+        assert [r.scores for r in both.records] == [r.scores for r in of_one_model.records]
         assert both.records[0].candidates[0].settings == ("C=5.0",)
 
     def test_by_default_the_models_own_grid_is_searched(self, toy: DataSet) -> None:
@@ -305,12 +305,12 @@ def test_candidates_with_a_saddle_point_are_rejected_unless_allowed() -> None:
     data = toy_data()
     grid = {"gamma": (0.0, 1000.0), "rho": (1.0,), "kernel": (RBF(1.0),)}
     report = evaluate(data, "safe", "1x2", grid=grid)
-    reasons = [one.reason for record in report.records for one in record.candidates]
+    reasons = [candidate.reason for record in report.records for candidate in record.candidates]
     assert reasons[0] == reasons[2] == ""
     assert all("is not convex, and its solution is a saddle" in reason for reason in reasons[1::2])
     assert "safe: 2 of 4 candidates were rejected; the first, gamma=1000" in str(report)
     allowed = evaluate(data, "safe", "1x2", grid=grid, settings={"on_nonconvex": "allow"})
-    assert not any(one.reason for record in allowed.records for one in record.candidates)
+    assert not any(candidate.reason for record in allowed.records for candidate in record.candidates)
     alone = select_candidate(
         get_model("safe"), {}, grid_combinations({"gamma": (1000.0,)}), data.bags, data.labels, seed=0
     )

@@ -78,9 +78,9 @@ def test_the_folds_of_a_repeat_contain_every_bag_once() -> None:
 @pytest.mark.parametrize(("few", "many"), [("1x5", "3x5"), ("2x80/20", "5x80/20")])
 def test_more_repeats_begin_with_those_of_fewer(few: str, many: str) -> None:
     first, all_of_them = (parse_protocol(text).splits(LABELS, 7) for text in (few, many))
-    for one, other in zip(first, all_of_them, strict=False):
-        assert np.array_equal(one.train, other.train)
-        assert np.array_equal(one.test, other.test)
+    for split, other in zip(first, all_of_them, strict=False):
+        assert np.array_equal(split.train, other.train)
+        assert np.array_equal(split.test, other.test)
 
 
 def test_repeats_and_seeds_differ() -> None:

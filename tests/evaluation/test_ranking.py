@@ -97,8 +97,8 @@ def test_evaluations_of_one_model_with_several_settings_are_ranked_by_name(golde
         for lam in (0.1, 1.0, 10.0)
     }
     for several in fits.values():
-        for k, one in enumerate(several):
-            object.__setattr__(one, "data", f"set {k}")
+        for k, report in enumerate(several):
+            object.__setattr__(report, "data", f"set {k}")
     ranking = rank(fits)
     assert set(ranking.models) == set(fits)
     assert ranking.data == ("set 0", "set 1")

@@ -335,10 +335,10 @@ def model_cases() -> list[MutationCase]:
         ("shapelets", ShapeletBoost(window=(4,), **boosted), series, y, new_series),  # type: ignore[arg-type]
     ]
     cases = []
-    for name, model, training_bags, truth, new_bags in models:
+    for name, model, training_bags, labels_of_bags, new_bags in models:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(training_bags, truth)
+            model.fit(training_bags, labels_of_bags)
         cases.append(
             MutationCase.create(
                 name, model.save, lambda path, old=training_bags, new=new_bags: use_model(path, old, new)

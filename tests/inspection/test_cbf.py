@@ -23,7 +23,7 @@ Draw = Callable[..., StandardForm]
 def read_cbf(text: str) -> cp.Problem:
     """Return the problem of a CBF file as cvxpy objects, by the definition of the format."""
     lines: Iterator[str] = iter([line for line in text.splitlines() if line.strip() and not line.startswith("#")])
-    found: dict[str, list[list[str]]] = {}
+    sections: dict[str, list[list[str]]] = {}
     for keyword in lines:
         head = next(lines).split()
         body = [head]
@@ -31,30 +31,30 @@ def read_cbf(text: str) -> cp.Problem:
             body += [next(lines).split() for _ in range(int(head[1]))]
         elif keyword in ("INT", "OBJACOORD", "ACOORD", "BCOORD"):
             body += [next(lines).split() for _ in range(int(head[0]))]
-        found[keyword] = body
-    has_exponential = any(line[0] == "EXP" for line in found.get("CON", [])[1:])
-    assert found["VER"] == [["2" if has_exponential else "1"]]
-    assert found["OBJSENSE"] == [["MIN"]]
-    n = int(found["VAR"][0][0])
-    integer = [int(line[0]) for line in found.get("INT", [[]])[1:]]
+        sections[keyword] = body
+    has_exponential = any(line[0] == "EXP" for line in sections.get("CON", [])[1:])
+    assert sections["VER"] == [["2" if has_exponential else "1"]]
+    assert sections["OBJSENSE"] == [["MIN"]]
+    n = int(sections["VAR"][0][0])
+    integer = [int(line[0]) for line in sections.get("INT", [[]])[1:]]
     x = cp.Variable(n)
     constraints = []
     if integer:
         whole = cp.Variable(len(integer), integer=True)
         constraints.append(x[integer] == whole)
-    constraints += in_cones(x, found["VAR"][1:], n)
-    if "CON" in found:
-        m = int(found["CON"][0][0])
+    constraints += in_cones(x, sections["VAR"][1:], n)
+    if "CON" in sections:
+        m = int(sections["CON"][0][0])
         A, b = np.zeros((m, n)), np.zeros(m)
-        for i, j, value in found.get("ACOORD", [[]])[1:]:
+        for i, j, value in sections.get("ACOORD", [[]])[1:]:
             A[int(i), int(j)] += float(value)
-        for i, value in found.get("BCOORD", [[]])[1:]:
+        for i, value in sections.get("BCOORD", [[]])[1:]:
             b[int(i)] += float(value)
-        constraints += in_cones(A @ x + b, found["CON"][1:], m)
+        constraints += in_cones(A @ x + b, sections["CON"][1:], m)
     cost = np.zeros(n)
-    for j, value in found.get("OBJACOORD", [[]])[1:]:
+    for j, value in sections.get("OBJACOORD", [[]])[1:]:
         cost[int(j)] += float(value)
-    constant = float(found["OBJBCOORD"][0][0]) if "OBJBCOORD" in found else 0.0
+    constant = float(sections["OBJBCOORD"][0][0]) if "OBJBCOORD" in sections else 0.0
     return cp.Problem(cp.Minimize(cost @ x + constant), constraints)
 
 

@@ -27,7 +27,7 @@ class Reader:
 
     def __init__(self, text: str, arrays: dict[str, np.ndarray]) -> None:
         spaced = text.replace(r"\left(", r" \left( ").replace(r"\right)", r" \right) ").replace("-", " - ", 1)
-        self.tokens = [(found.lastgroup, found) for found in TOKEN.finditer(re.sub(r"(?<!\{)-", " - ", spaced))]
+        self.tokens = [(match.lastgroup, match) for match in TOKEN.finditer(re.sub(r"(?<!\{)-", " - ", spaced))]
         self.arrays = arrays
         self.at = 0
 
@@ -47,26 +47,26 @@ class Reader:
     def product(self, where: dict[str, int]) -> float:
         value = 1.0
         while self.kind() not in (None, "close", "sign"):
-            kind, found = self.tokens[self.at]
+            kind, match = self.tokens[self.at]
             self.at += 1
             if kind == "sum":
                 start, total = self.at, 0.0
                 for k in range(4):
                     self.at = start
-                    total += self.product(where | {found["sum"]: k})
+                    total += self.product(where | {match["sum"]: k})
                 value *= total
             elif kind == "open":
                 value *= self.expression(where)
                 self.at += 1
             elif kind == "denominator":
-                value *= int(found["numerator"]) / int(found["denominator"])
+                value *= int(match["numerator"]) / int(match["denominator"])
             elif kind == "power":
-                value *= 10.0 ** int(found.group()[4:-1])
+                value *= 10.0 ** int(match.group()[4:-1])
             elif kind == "number":
-                value *= float(found.group())
+                value *= float(match.group())
             elif kind == "symbol":
-                name, _, index = found.group().rpartition("_{")
-                array = self.arrays[name] if name else self.arrays[found.group()]
+                name, _, index = match.group().rpartition("_{")
+                array = self.arrays[name] if name else self.arrays[match.group()]
                 value *= float(array[tuple(where[letter] for letter in index[:-1])] if name else array)
         return value
 
@@ -158,8 +158,8 @@ def test_different_vectors_of_one_name_have_different_symbols() -> None:
 def test_matrices_of_two_squares_have_different_symbols() -> None:
     program = Program("squares")
     x = program.variable("x", 4)
-    one = np.diag(V**2) + 0.1
-    program.minimize(quad_form(x, one) + quad_form(x - 1, 2 * one))
+    W = np.diag(V**2) + 0.1
+    program.minimize(quad_form(x, W) + quad_form(x - 1, 2 * W))
     body = latex_lines(program)[0].body
     assert "W_{ij}" in body
     assert "W'_{ij}" in body

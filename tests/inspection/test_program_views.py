@@ -153,8 +153,8 @@ def test_an_independent_reader_of_cbf_finds_the_same_optimum_and_block_names(
     witnesses, expected = one_step(program)
     text = program.to_cbf(form=form, witnesses=witnesses)
     sign = -1.0 if form == "dual" else 1.0
-    found = beside("test_cbf").read_cbf(text).solve(solver="CLARABEL")
-    assert sign * found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    solution = beside("test_cbf").read_cbf(text).solve(solver="CLARABEL")
+    assert sign * solution == pytest.approx(expected, rel=1e-6, abs=1e-6)
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
     flat = program.to_standard_form(form, witnesses)
     assert all(block.name in comments for block in (*flat.columns, *flat.rows))
@@ -310,7 +310,7 @@ def test_features_name_a_concave_objective(bags: Bags) -> None:
 # -- summaries --------------------------------------------------------------------------------------------------------
 
 
-def test_the_summary_of_mi_svm_on_musk1(data_set: DataSet) -> None:
+def test_the_summary_of_mi_svm_on_musk1_states_blocks_and_sizes(data_set: DataSet) -> None:
     data, y = data_set("musk1")
     text = MISVM().program(data, y).summary()
     lines = [" ".join(line.split()) for line in text.splitlines()]

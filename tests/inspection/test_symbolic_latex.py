@@ -62,7 +62,7 @@ def test_mi_svm_is_printed_as_in_its_paper() -> None:
     assert values.startswith(r" & C = 3,\ s = \frac{1}{2} &&")
 
 
-def test_a_hyper_parameter_that_equals_another_number_is_told_apart() -> None:
+def test_a_hyper_parameter_that_equals_another_number_gets_its_own_symbol() -> None:
     assert r"+ C \sum_{i} \mathrm{slack}_{i}" in latex(MISVM(C=1.0))[0]
     assert r"+ C \sum_{i} \mathrm{slack}_{i}" in latex(MISVM(C=0.5))[0]
     assert r"C = 1" in latex(MISVM(C=1.0))[-1]

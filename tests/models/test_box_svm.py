@@ -234,11 +234,11 @@ def test_scores_do_not_depend_on_the_order_of_bags_and_instances():
 def test_a_kernel_of_instances_means_its_mean_set_kernel():
     bags, y = random_bags(14)
     make = {"tau": 1.0, "normalise": "constant", "gram": "clipped", "C": 2.0, "scale": "none", "solver": "highs"}
-    one = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
+    model = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
     other = BoxCountingSVM(kernel=SetKernel(RBF(0.5), "mean"), **make).fit(bags, y)
-    assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
+    assert model.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
     with pytest.raises(ParameterError, match="has no grid: `count_outside` is for kernels with a grid"):
-        one.count_outside(bags)
+        model.count_outside(bags)
 
 
 @pytest.mark.filterwarnings("ignore:A 2-D array was given")

@@ -153,9 +153,9 @@ def test_scores_do_not_depend_on_order_and_copies_of_instances():
     # Reverse each bag and repeat its last instance; the former first instance is then the third.
     shuffled = [np.concatenate([bags[i][::-1], bags[i][2:]]) for i in order]
     first, third = np.arange(10) * 3, np.arange(10) * 4 + 2
-    one = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=first)).fit(bags, y)
+    model = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=first)).fit(bags, y)
     other = MISVM(kernel=K, scale="none", solver="clarabel", scheme=ConvexConcave(start=third)).fit(shuffled, y[order])
-    scores, others = one.decision_function(new), other.decision_function([bag[::-1] for bag in new])
+    scores, others = model.decision_function(new), other.decision_function([bag[::-1] for bag in new])
     np.testing.assert_allclose(scores, others, atol=1e-5)
 
 

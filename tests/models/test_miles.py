@@ -37,7 +37,7 @@ def random_bags(seed, m=9, D=3):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_golden_optimum(name, golden_bags):
+def test_miles_reaches_the_golden_optimum(name, golden_bags):
     bags, y = golden_bags
     result = solve(MILES(lam=0.3, mu=0.5, kernel=K, scale="none").program(bags, y), name)
     assert result.termination is Termination.OPTIMAL
@@ -82,14 +82,14 @@ def test_scores_do_not_depend_on_the_order_of_bags_and_instances():
     rng = np.random.default_rng(0)
     order = rng.permutation(len(bags))
     shuffled = [bags[i][rng.permutation(len(bags[i]))] for i in order]
-    one, other = (
+    model, model_of_shuffled = (
         MILES(lam=0.2, kernel=K, scale="none").fit(bags, y),
         MILES(lam=0.2, kernel=K, scale="none").fit(shuffled, y[order]),
     )
-    assert one.result_.objective == pytest.approx(other.result_.objective, abs=1e-9)
+    assert model.result_.objective == pytest.approx(model_of_shuffled.result_.objective, abs=1e-9)
     new, _ = random_bags(3)
     # The optimal vertex may not be unique, so labels are only compared away from the boundary.
-    scores, others = one.decision_function(new), other.decision_function(new)
+    scores, others = model.decision_function(new), model_of_shuffled.decision_function(new)
     clear = np.abs(scores) > 1e-3
     assert clear.sum() >= 5
     assert (np.sign(scores) == np.sign(others))[clear].all()

@@ -183,22 +183,22 @@ def from_means_and_inside(seed):
         outside = session.solve()
         values = PointValues(session.lowering, outside)
         inside = bags.argmax(values.argument_values(atom))
-    one, other = (solve(program, "native", ConvexConcave(start=chosen)) for chosen in (start, inside))
-    return outside.objective, *([step.objective for step in run.history] for run in (one, other))
+    from_means, from_witnesses = (solve(program, "native", ConvexConcave(start=chosen)) for chosen in (start, inside))
+    return outside.objective, *([step.objective for step in run.history] for run in (from_means, from_witnesses))
 
 
 def test_from_points_that_are_not_instances_the_first_step_moves_to_instances():
     """At a mean, the function may be larger than at every instance of the bag: no descent can start from this value."""
-    outside, one, other = from_means_and_inside(0)
-    assert one == pytest.approx(other)
-    assert outside < one[0]
+    outside, from_means, from_witnesses = from_means_and_inside(0)
+    assert from_means == pytest.approx(from_witnesses)
+    assert outside < from_means[0]
 
 
 @pytest.mark.parametrize("seed", [1, 6, 10, 11, 19])
 def test_ties_between_witnesses_do_not_depend_on_rounding(seed):
     """For these seeds, some core types have instances that are tied up to rounding."""
-    _, one, other = from_means_and_inside(seed)
-    assert one == pytest.approx(other)
+    _, from_means, from_witnesses = from_means_and_inside(seed)
+    assert from_means == pytest.approx(from_witnesses)
 
 
 @pytest.mark.thorough(unless={"seed": [0]})
@@ -239,11 +239,11 @@ def test_auto_finds_a_solver_for_the_primal_form(model, golden_bags):
 def test_bags_of_one_instance_give_odm_in_one_step(golden_bags):
     bags, y = golden_bags
     for scheme in ("representatives", "ccp"):
-        one = miordm(solver="native", scheme=scheme).fit(means(bags), y)
-        assert one.result_.termination is Termination.STATIONARY
-        assert one.result_.objective == pytest.approx(5.770615, abs=1e-5)
+        model = miordm(solver="native", scheme=scheme).fit(means(bags), y)
+        assert model.result_.termination is Termination.STATIONARY
+        assert model.result_.objective == pytest.approx(5.770615, abs=1e-5)
         plain = ODM(lam=LAMBDA, theta=THETA, mu=MU, kernel=K, scale="none").fit(means(bags), y)
-        np.testing.assert_allclose(one.decision_function(bags), _largest(plain, bags), atol=1e-9)
+        np.testing.assert_allclose(model.decision_function(bags), _largest(plain, bags), atol=1e-9)
 
 
 def _largest(model, bags):
@@ -265,19 +265,19 @@ def test_scores_do_not_depend_on_order_and_copies_of_instances():
     order = np.random.default_rng(0).permutation(len(bags))
     shuffled = [np.concatenate([bags[i][::-1], bags[i][2:]]) for i in order]
     first, third = np.arange(10) * 3, np.arange(10) * 4 + 2
-    one = miordm(scheme=ConvexConcave(start=first)).fit(bags, y)
+    model = miordm(scheme=ConvexConcave(start=first)).fit(bags, y)
     other = miordm(scheme=ConvexConcave(start=third)).fit(shuffled, y[order])
-    np.testing.assert_allclose(one.decision_function(new), other.decision_function(new), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(new), other.decision_function(new), atol=1e-6)
 
 
 @pytest.mark.parametrize("scheme", ["ccp", "representatives", "exact"])
 def test_bags_of_identical_instances_equal_bags_of_one_instance(scheme):
     bags, y = random_bags(2, m=6, size=1)
     copies = [np.repeat(bag, 3, axis=0) for bag in bags]
-    one = miordm(scheme=scheme).fit(bags, y)
+    model = miordm(scheme=scheme).fit(bags, y)
     other = miordm(scheme=scheme).fit(copies, y)
-    assert other.result_.objective == pytest.approx(one.result_.objective, rel=1e-8)
-    np.testing.assert_allclose(other.decision_function(bags), one.decision_function(bags), atol=1e-6)
+    assert other.result_.objective == pytest.approx(model.result_.objective, rel=1e-8)
+    np.testing.assert_allclose(other.decision_function(bags), model.decision_function(bags), atol=1e-6)
 
 
 def test_identical_bags_of_both_classes_have_equal_scores():

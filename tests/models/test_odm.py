@@ -61,7 +61,9 @@ def test_the_derived_dual_is_the_box_qp_of_the_specification(case):
     _, theta, mu, weight = CASES[case]
     program = odm(theta=theta, mu=mu).program(list(x[:, None]), y, weight)
     form = program.to_standard_form("dual")
-    each = [np.where(y > 0, *reversed(one)) if isinstance(one, tuple) else one for one in (theta, mu)]
+    each = [
+        np.where(y > 0, *reversed(by_class)) if isinstance(by_class, tuple) else by_class for by_class in (theta, mu)
+    ]
     A, b, _ = dual_of_the_specification(x, y, 16.0, *each, weight)
     np.testing.assert_allclose(form.P.sparse.toarray(), A, atol=1e-12)
     np.testing.assert_allclose(form.q, b, atol=1e-12)

@@ -41,7 +41,7 @@ def random_bags(seed, m=12, D=2):
     return [rng.normal(0.4 * sign, 1.0, size=(rng.integers(1, 5), D)) for sign in y], y
 
 
-def test_a_row_of_the_golden_gram_matrix(golden_bags):
+def test_the_set_gram_has_the_golden_row(golden_bags):
     bags, _ = golden_bags
     expected = [2.036631, 1.377231, 1.296650, 1.760936, 0.608034, 0.982651]
     np.testing.assert_allclose(set_gram(K, list(bags), "sum")[0], expected, atol=1e-5)
@@ -101,9 +101,9 @@ def test_bags_of_one_instance_give_the_plain_svm(normalise):
 def test_mean_of_linear_functions_is_the_function_of_the_mean():
     bags, y = random_bags(4)
     means = [bag.mean(axis=0, keepdims=True) for bag in bags]
-    one = SetKernelSVM(C=1.0, kernel=Linear(), scale="none", solver="highs").fit(bags, y)
+    model = SetKernelSVM(C=1.0, kernel=Linear(), scale="none", solver="highs").fit(bags, y)
     other = SetKernelSVM(C=1.0, kernel=Linear(), scale="none", solver="highs").fit(means, y)
-    assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
+    assert model.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
 
 
 def test_a_bag_with_sum_zero_has_the_bias_as_score_under_feature_normalisation():

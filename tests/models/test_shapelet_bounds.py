@@ -32,9 +32,9 @@ def fit_model(bags: Bags, y: np.ndarray, **given: object) -> ShapeletBoost:
 
 
 def bounds_of(model: ShapeletBoost) -> GeneralisationBounds:
-    found = model.report().bounds
-    assert found is not None
-    return found
+    bounds = model.report().bounds
+    assert bounds is not None
+    return bounds
 
 
 @pytest.mark.parametrize("ball", ["l1", "hilbert", "one-hot"])
@@ -75,10 +75,10 @@ def test_sides_lengths_and_the_bias_add_to_the_selections() -> None:
 
 def test_a_larger_ball_gives_the_same_bounds() -> None:
     bags, y = random_bags(1)
-    one, wide = (bounds_of(fit_model(bags, y, ball="one-hot", radius=radius)) for radius in (1.0, 5.0))
-    assert wide.Lam == 5 * one.Lam
-    assert wide.rho == pytest.approx(5 * one.rho)
-    assert wide.B_best == pytest.approx(one.B_best)
+    narrow, wide = (bounds_of(fit_model(bags, y, ball="one-hot", radius=radius)) for radius in (1.0, 5.0))
+    assert wide.Lam == 5 * narrow.Lam
+    assert wide.rho == pytest.approx(5 * narrow.rho)
+    assert wide.B_best == pytest.approx(narrow.B_best)
 
 
 def test_bags_of_one_instance_select_nothing() -> None:

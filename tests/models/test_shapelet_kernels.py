@@ -26,9 +26,9 @@ def stretched_series(count: int, seed: int, longest: int = 8) -> tuple[list[np.n
     for label in y:
         heights, lengths = ((2, 1, 3), (1, 2, 3))[label], rng.integers(2, longest + 1, size=3)
         start = int(rng.integers(0, 6))
-        one = rng.normal(0, 0.1, size=3 * longest + 15)
-        one[start : start + lengths.sum()] += np.repeat(heights, lengths)
-        series.append(one[:, None])
+        noise = rng.normal(0, 0.1, size=3 * longest + 15)
+        noise[start : start + lengths.sum()] += np.repeat(heights, lengths)
+        series.append(noise[:, None])
     return series, y
 
 
@@ -64,7 +64,9 @@ def test_stretched_patterns_are_found_by_alignment_kernels() -> None:
 
     def mistakes(kernel: Kernel) -> float:
         fitted = (model(kernel=kernel, window=30).fit(series[:24], y[:24]) for series, y in samples)
-        return np.mean([1 - one.score(series[24:], y[24:]) for one, (series, y) in zip(fitted, samples, strict=True)])
+        return np.mean(
+            [1 - model.score(series[24:], y[24:]) for model, (series, y) in zip(fitted, samples, strict=True)]
+        )
 
     assert mistakes(DTW()) <= 0.03
     assert mistakes(GlobalAlignment("16/median")) <= 0.15
@@ -116,7 +118,7 @@ def test_a_precomputed_gram_matrix_gives_the_scores_of_its_kernel(ball: str, cho
     kernel = GlobalAlignment(0.05)
     settings = {"window": None, "ball": ball, "dictionary": choice, "atoms": 15}
     given = model(kernel=Precomputed(kernel(windows, windows)), **settings).fit(rows, y)
-    bags = [windows[one[:, 0].astype(int)] for one in rows]
+    bags = [windows[row[:, 0].astype(int)] for row in rows]
     computed = model(kernel=kernel, **settings).fit(bags, y)
     np.testing.assert_allclose(given.decision_function(rows), computed.decision_function(bags), atol=1e-5)
 

@@ -126,8 +126,8 @@ def test_rademacher_complexities_are_below_the_bound(m: int, size: int, dimensio
     bags = random_bags(0, [size] * m, dimension)
     h = bags.max(bags.instances @ directions(1, 5000, dimension))
     R = np.linalg.norm(bags.instances, axis=1).max()
-    found = (signs(m) @ h).max(axis=1).mean() / m
-    assert 0.1 < found < rademacher_bound(1.0, R, m, log(cover))
+    complexity = (signs(m) @ h).max(axis=1).mean() / m
+    assert 0.1 < complexity < rademacher_bound(1.0, R, m, log(cover))
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), min_size=1, max_size=8), st.integers(1, 3))
@@ -149,19 +149,21 @@ def test_complexities_with_both_signs_and_constants_are_below_the_bound(
         ensemble_bounds([ball, ball], margins, 0.5, bias=0.0): np.hstack([h, -h, constants, -constants]),
     }
     for bounds, columns in classes.items():
-        found = (signs(m) @ columns).max(axis=1).mean() / m
+        complexity = (signs(m) @ columns).max(axis=1).mean() / m
         assert pytest.approx(R) == bounds.R
-        assert found <= bounds.Rad + 1e-12
-        assert found <= bounds.Rad_mgf + 1e-12
+        assert complexity <= bounds.Rad + 1e-12
+        assert complexity <= bounds.Rad_mgf + 1e-12
 
 
-@pytest.mark.parametrize(("m", "found", "printed"), [(5, 0.4255, 0.2878), (50, 0.1407, 0.0910), (500, 0.0447, 0.0288)])
-def test_the_printed_lemma_is_false_and_the_corrected_one_is_not(m: int, found: float, printed: float) -> None:
+@pytest.mark.parametrize(
+    ("m", "corrected", "printed"), [(5, 0.4255, 0.2878), (50, 0.1407, 0.0910), (500, 0.0447, 0.0288)]
+)
+def test_the_printed_lemma_is_false_and_the_corrected_one_is_not(m: int, corrected: float, printed: float) -> None:
     """Bags of one instance each, with orthonormal features: the Gaussian complexity is E||g|| / m."""
     half = m / 2
     # Gamma overflows for m = 500, where its ratio is sqrt(m/2) up to 1/(4m).
     norm = sqrt(2) * gamma(half + 0.5) / gamma(half) if m < 300 else sqrt(m) * (1 - 1 / (4 * m))
-    assert norm / m == pytest.approx(found, abs=1e-4)
+    assert norm / m == pytest.approx(corrected, abs=1e-4)
     # With |Theta| = 1 the lemma claims sqrt(sqrt(2) - 1) Lam R / sqrt(m).
     assert sqrt(sqrt(2) - 1) / sqrt(m) == pytest.approx(printed, abs=1e-4)
     assert norm / m > printed
@@ -240,11 +242,11 @@ def test_bags_on_the_margin_are_not_below_it_by_rounding() -> None:
 
 def test_bounds_depend_only_on_the_ratio_of_radius_and_margin() -> None:
     bags, margins = random_bags(0, [3] * 20, 2), np.linspace(-0.1, 0.8, 20)
-    one = ensemble_bounds([Ball(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
+    bounds = ensemble_bounds([Ball(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
     wide = ensemble_bounds([Ball(Linear(), bags, 7.0)], 7 * margins, 0.2, bias=7 * 0.3)
     for name in ("B_fixed", "B_unif", "B_best", "E_rho", "scale"):
-        assert getattr(wide, name) == pytest.approx(getattr(one, name))
-    assert wide.rho == pytest.approx(7 * one.rho)
+        assert getattr(wide, name) == pytest.approx(getattr(bounds, name))
+    assert wide.rho == pytest.approx(7 * bounds.rho)
 
 
 def test_the_l1_ball_lies_in_the_ball_of_its_longest_atom() -> None:
@@ -255,8 +257,8 @@ def test_the_l1_ball_lies_in_the_ball_of_its_longest_atom() -> None:
 
 def test_counts_of_classes_are_summed() -> None:
     short, long = random_bags(0, [5] * 6, 2), random_bags(1, [3] * 6, 4)
-    one, other = Ball(RBF(50.0), short, 1.0), Ball(RBF(50.0), long, 2.0)
-    bounds = ensemble_bounds([one, one, other, other], np.ones(6), 0.5, bias=0.1)
+    short_ball, long_ball = Ball(RBF(50.0), short, 1.0), Ball(RBF(50.0), long, 2.0)
+    bounds = ensemble_bounds([short_ball, short_ball, long_ball, long_ball], np.ones(6), 0.5, bias=0.1)
     assert exp(bounds.ln_Theta) == pytest.approx(2 * 5**6 + 2 * 3**6 + 1)
     assert (bounds.N, bounds.P_S, bounds.Lam, bounds.R) == (48, 48, 2.0, 1.0)
 

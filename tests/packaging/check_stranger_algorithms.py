@@ -26,7 +26,7 @@ EXCEPTIONS = {
 def main() -> None:
     solver = check_solver("proxqp", except_for=EXCEPTIONS)
     scheme = check_scheme(scheme_class("random_restarts")())
-    found = {
+    facts = {
         "solver": len(solver.passed),
         "excepted": sorted(solver.excepted),
         "unneeded": sorted(solver.unneeded),
@@ -34,7 +34,7 @@ def main() -> None:
         "scheme": len(scheme.passed),
         "passed by the scheme": scheme.passed,
     }
-    json.dump(found, sys.stdout)
+    json.dump(facts, sys.stdout)
 
 
 if __name__ == "__main__":

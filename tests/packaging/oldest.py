@@ -27,19 +27,19 @@ def oldest(requirements: list[str]) -> list[str]:
 
 
 def _oldest(requirement: str) -> str:
-    found = re.fullmatch(r"([\w.-]+)(\[[\w,]+\])?>=([\w.]+)(;.*)?", requirement.replace(" ", ""))
-    if found is None:
+    match = re.fullmatch(r"([\w.-]+)(\[[\w,]+\])?>=([\w.]+)(;.*)?", requirement.replace(" ", ""))
+    if match is None:
         raise ValueError(f"{requirement!r} in pyproject.toml is not a single lower bound, NAME>=VERSION.")
     # A constraint may not name extras; its marker needs the spaces, which pyproject has.
     _, semicolon, marker = requirement.partition(";")
-    return f"{found[1]}=={found[3]}{semicolon}{marker}"
+    return f"{match[1]}=={match[3]}{semicolon}{marker}"
 
 
 def requirements() -> list[str]:
     """Return the requirements of users: the dependencies, and those of the extras that are not for development."""
     project = PROJECT["project"]
     optional = project["optional-dependencies"]
-    return [*project["dependencies"], *(one for extra in EXTRAS for one in optional[extra])]
+    return [*project["dependencies"], *(requirement for extra in EXTRAS for requirement in optional[extra])]
 
 
 def main() -> None:

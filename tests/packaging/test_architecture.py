@@ -84,7 +84,7 @@ def test_members_are_members_of_the_class_before_them() -> None:
     for path, name, members in lists:
         cls = defined_object(path, name)
         assert isinstance(cls, type)
-        known = {member for one in cls.__mro__ for member in (*vars(one), *vars(one).get("__annotations__", {}))}
+        known = {member for base in cls.__mro__ for member in (*vars(base), *vars(base).get("__annotations__", {}))}
         for member in QUOTED.findall(members):
             assert member in known, f"{name} has no member {member}"
 
@@ -109,7 +109,7 @@ def test_layers_are_those_of_the_contract() -> None:
     rows = re.findall(r"^\| (\d+) \| (.*?) \|", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(len(layers), 0, -1))
     for (_, packages), layer in zip(rows, layers, strict=True):
-        stated = {Path(one).stem for one in QUOTED.findall(packages)}
+        stated = {Path(path).stem for path in QUOTED.findall(packages)}
         assert stated <= set(layer)
         assert stated == set(layer) or "and others" in packages
 

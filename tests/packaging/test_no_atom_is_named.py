@@ -38,7 +38,7 @@ def atom_classes() -> set[str]:
         importlib.import_module(f"milopt.declaration.atoms.{module.name}")
 
     def below(kind: type) -> set[type]:
-        return {kind}.union(*(below(one) for one in kind.__subclasses__()))
+        return {kind}.union(*(below(subclass) for subclass in kind.__subclasses__()))
 
     own = {kind for kind in below(Atom) if kind.__module__.startswith("milopt.declaration.atoms.")}
     return {kind.__name__ for kind in own if not isabstract(kind)}
@@ -53,32 +53,32 @@ def cone_names() -> set[str]:
 
 def names_in(source: str) -> set[str]:
     """Return every identifier of a module that is read, assigned, defined or imported; not those of arguments."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name):
-                found.add(name)
+                names.add(name)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                found |= {part for alias in aliases for part in alias.name.split(".")}
+                names |= {part for alias in aliases for part in alias.name.split(".")}
                 if isinstance(node, ast.ImportFrom) and node.module:
-                    found |= {node.module.rpartition(".")[2]}
+                    names |= {node.module.rpartition(".")[2]}
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                found.add(name)
-    return found
+                names.add(name)
+    return names
 
 
 def namesakes_in(source: str) -> set[str]:
     """Return the names of atom classes that mean another class in a module, which is defined or imported there."""
-    found: set[str] = set()
+    namesakes: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ClassDef):
-            found.add(node.name)
+            namesakes.add(node.name)
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for name in {alias.name for alias in node.names} & atom_classes():
                 thing = getattr(importlib.import_module(node.module), name)
                 if not (isinstance(thing, type) and issubclass(thing, Atom)):
-                    found.add(name)
-    return found & atom_classes()
+                    namesakes.add(name)
+    return namesakes & atom_classes()
 
 
 def atoms_and_cones_in(source: str) -> set[str]:
@@ -102,8 +102,10 @@ def test_atoms_and_cones_are_detected() -> None:
 
 
 def test_no_module_names_an_atom_or_a_cone() -> None:
-    found = {path.as_posix(): atoms_and_cones_in((ROOT / path).read_text(encoding="utf-8")) for path in modules()}
-    assert not {path: names for path, names in found.items() if names}
+    names_by_module = {
+        path.as_posix(): atoms_and_cones_in((ROOT / path).read_text(encoding="utf-8")) for path in modules()
+    }
+    assert not {path: names for path, names in names_by_module.items() if names}
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def test_fields_of_a_schema_include_those_of_its_references() -> None:
         "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
         "$defs": {"row": {"type": "object", "properties": {"gap": {"type": "number", "description": "The gap."}}}},
     }
-    found = reference_commands.fields(reference_commands.inline(schema, schema["$defs"]))
-    assert ("rows[].gap", "number", "The gap.") in found
+    rows = reference_commands.fields(reference_commands.inline(schema, schema["$defs"]))
+    assert ("rows[].gap", "number", "The gap.") in rows
 
 
 def test_the_gallery_draws_every_display() -> None:

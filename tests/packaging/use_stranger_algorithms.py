@@ -66,7 +66,7 @@ def main() -> None:
         warnings.simplefilter("always")
         limited = milopt.solve(quadratic_program(5), "proxqp", time_limit=60)
         automatic = milopt.solve(quadratic_program(5), time_limit=60)
-    found = {
+    facts = {
         "from": milopt_stranger_algorithms.__file__,
         "restarts": describe_result(own),
         "ccp": describe_result(milopt.solve(program, scheme="ccp", solver="clarabel")),
@@ -79,9 +79,9 @@ def main() -> None:
         "linear": describe_result(milopt.solve(linear_program())),
         "limited": describe_result(limited),
         "automatic within a limit": describe_result(automatic),
-        "warnings": [str(one.message) for one in caught],
+        "warnings": [str(warning.message) for warning in caught],
     }
-    json.dump(found, sys.stdout)
+    json.dump(facts, sys.stdout)
 
 
 def registered_scheme() -> milopt.Scheme:

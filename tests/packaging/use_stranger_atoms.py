@@ -35,16 +35,16 @@ def main() -> None:
     x = milopt.Program().variable("x", 4)
     for atom in (peak(x), softplus(x), softplus(x, 3.0)):
         check_atom(atom)  # type: ignore[arg-type]
-    found: dict[str, object] = {"from": milopt_stranger_atoms.__file__}
+    facts: dict[str, object] = {"from": milopt_stranger_atoms.__file__}
     for name in ("peak", "softplus"):
         program = program_of(name)
         answers = {solver: milopt.solve(program, solver) for solver in milopt.explain(program).supporting_solvers}
-        found[name] = {
+        facts[name] = {
             "latex": program.to_latex(),
             "cbf": program.to_cbf(),
-            "answers": {solver: [one.objective, str(one.point)] for solver, one in answers.items()},
+            "answers": {solver: [result.objective, str(result.point)] for solver, result in answers.items()},
         }
-    json.dump(found, sys.stdout)
+    json.dump(facts, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -196,10 +196,10 @@ def cutting_stock_milopt():
         y = pricing.variable("y", 8, lower=0, integer=True)
         pricing.maximize(result.duals[rows] @ y)
         pricing.subject_to(width @ y <= 100)
-        found = milopt.solve(pricing)
-        if found.objective <= 1 + 1e-8:
+        pricing_result = milopt.solve(pricing)
+        if pricing_result.objective <= 1 + 1e-8:
             return (result,)
-        patterns = np.column_stack([patterns, found.values[y]])
+        patterns = np.column_stack([patterns, pricing_result.values[y]])
 
 
 def cutting_stock_cvxpy():

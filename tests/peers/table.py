@@ -10,18 +10,18 @@ from tests.peers.problem import FAMILIES, PeerProblem, problems
 
 def main() -> None:
     """Print the table."""
-    found = problems()
+    all_problems = problems()
     widths = {"family": -14, "problems": 9, "documented": 12, "known": 7, "milopt": 8, "cvxpy": 7, "rewritten": 11}
     print("".join(name.rjust(width) if width > 0 else name.ljust(-width) for name, width in widths.items()))
     for family in (*FAMILIES, "all"):
-        print(row(family, [problem for problem in found if family in (problem.family, "all")]))
+        print(row(family, [problem for problem in all_problems if family in (problem.family, "all")]))
     print()
-    for problem in found:
+    for problem in all_problems:
         if problem.rewritten:
             print(f"rewritten: {problem.name} ({problem.source}): {problem.rewritten}")
-    longer = [problem for problem in found if problem.lines[0] > problem.lines[1]]
-    shorter = [problem for problem in found if problem.lines[0] < problem.lines[1]]
-    equal = len(found) - len(longer) - len(shorter)
+    longer = [problem for problem in all_problems if problem.lines[0] > problem.lines[1]]
+    shorter = [problem for problem in all_problems if problem.lines[0] < problem.lines[1]]
+    equal = len(all_problems) - len(longer) - len(shorter)
     print(f"\nlonger in milopt: {len(longer)}, shorter: {len(shorter)}, of equal length: {equal}")
     for problem in (problem for problem in longer if problem.lines[0] > problem.lines[1] + 2):
         print(f"  {problem.name}: {problem.lines[0]} lines against {problem.lines[1]}")

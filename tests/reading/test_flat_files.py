@@ -53,19 +53,19 @@ def read_by_highs(path: Path) -> FlatModel:
     )
 
 
-def assert_same(one: FlatModel, other: FlatModel) -> None:
+def assert_same(first: FlatModel, second: FlatModel) -> None:
     """Compare two models by names, because readers may order columns differently."""
-    assert sorted(one.columns) == sorted(other.columns)
-    assert one.rows == other.rows
-    order = [other.columns.index(name) for name in one.columns]
-    assert one.maximizes == other.maximizes
-    assert one.constant == pytest.approx(other.constant)
+    assert sorted(first.columns) == sorted(second.columns)
+    assert first.rows == second.rows
+    order = [second.columns.index(name) for name in first.columns]
+    assert first.maximizes == second.maximizes
+    assert first.constant == pytest.approx(second.constant)
     for name in ("cost", "lower", "upper", "integer", "semicontinuous"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name)[order], err_msg=name)
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name)[order], err_msg=name)
     for name in ("row_lower", "row_upper"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), err_msg=name)
-    np.testing.assert_allclose(one.A.toarray(), other.A.toarray()[:, order])
-    np.testing.assert_allclose(one.P.toarray(), other.P.toarray()[np.ix_(order, order)])
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), err_msg=name)
+    np.testing.assert_allclose(first.A.toarray(), second.A.toarray()[:, order])
+    np.testing.assert_allclose(first.P.toarray(), second.P.toarray()[np.ix_(order, order)])
 
 
 def write_file(path: Path, text: str) -> Path:
@@ -127,9 +127,9 @@ def test_a_fixed_mps_file_may_have_blanks_in_names(tmp_path: Path) -> None:
 def test_qmatrix_has_both_triangles_and_quadobj_one(tmp_path: Path) -> None:
     start = "NAME t\nROWS\n N obj\nCOLUMNS\n x obj 1\n y obj 1\n"
     both = read_mps(write_file(tmp_path / "a.mps", start + "QMATRIX\n x x 2\n x y 1\n y x 1\nENDATA\n"))
-    one = read_mps(write_file(tmp_path / "b.mps", start + "QUADOBJ\n x x 2\n x y 1\nENDATA\n"))
+    upper = read_mps(write_file(tmp_path / "b.mps", start + "QUADOBJ\n x x 2\n x y 1\nENDATA\n"))
     np.testing.assert_array_equal(both.P.toarray(), [[2.0, 1.0], [1.0, 0.0]])
-    np.testing.assert_array_equal(one.P.toarray(), both.P.toarray())
+    np.testing.assert_array_equal(upper.P.toarray(), both.P.toarray())
 
 
 def test_a_column_with_only_a_negative_upper_bound_has_no_lower_bound(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ OTHERS = ("highs", "clarabel", "ecos", "native")
 
 @pytest.fixture(scope="module")
 def problems() -> dict[str, KnownProblem]:
-    found = {one.name: one for one in known_problems()}
-    if not found:
+    known_by_name = {problem.name: problem for problem in known_problems()}
+    if not known_by_name:
         pytest.skip("needs the folder problems in the folder that MILOPT_DATA names")
-    return found
+    return known_by_name
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))

@@ -64,7 +64,9 @@ def rotated(draw: np.random.Generator) -> milopt.Program:
     return program
 
 
-FAMILIES = {one.__name__: one for one in (linear, quadratic, mixed_integer, second_order, exponential, rotated)}
+FAMILIES = {
+    module.__name__: module for module in (linear, quadratic, mixed_integer, second_order, exponential, rotated)
+}
 FORMATS = {
     "linear": ("mps", "lp", "cbf"),
     "quadratic": ("mps", "lp", "cbf"),
@@ -76,7 +78,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("family", "ending"), [(one, ending) for one in FORMATS for ending in FORMATS[one]])
+@pytest.mark.parametrize(("family", "ending"), [(family, ending) for family in FORMATS for ending in FORMATS[family]])
 def test_a_form_read_back_from_cbf_has_the_same_optimum(family: str, ending: str, seed: int, tmp_path: Path) -> None:
     program = FAMILIES[family](np.random.default_rng(seed))
     first = milopt.solve(program).require_certified()

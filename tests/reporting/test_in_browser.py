@@ -114,9 +114,9 @@ def test_text_has_enough_contrast_in_light_and_dark(scheme: str, browser: Browse
     assert (page > 0.5) == (scheme == "light")
     for selector in ("h1", "td", "figcaption", "a", "figure svg text"):
         place = "fill" if "svg" in selector else "color"
-        found = browser.run(f"return getComputedStyle(document.querySelector('{selector}')).{place}")
-        text = luminance(found)
-        assert (max(text, page) + 0.05) / (min(text, page) + 0.05) >= 4.5, (selector, found)
+        style = browser.run(f"return getComputedStyle(document.querySelector('{selector}')).{place}")
+        text = luminance(style)
+        assert (max(text, page) + 0.05) / (min(text, page) + 0.05) >= 4.5, (selector, style)
 
 
 def test_closed_parts_are_open_on_paper(browser: Browser) -> None:

@@ -57,7 +57,7 @@ def test_a_quartic_minus_a_square_follows_its_majorisation() -> None:
 
 
 @pytest.mark.parametrize("maximizes", [False, True])
-def test_each_kind_of_quadratic(maximizes: bool) -> None:
+def test_each_kind_of_quadratic_is_linearised(maximizes: bool) -> None:
     """The limit can be computed by hand: the box is a product of intervals, and each variable is in one square."""
     program = Program("three quadratics")
     x = program.variable("x", 3, lower=-1.0, upper=2.0)
@@ -134,7 +134,7 @@ def test_quadratics_are_split_only_if_ccp_is_requested_by_name() -> None:
         milopt.solve(program, "clarabel")
 
 
-def test_quadratics_beside_maxima() -> None:
+def test_ccp_linearises_quadratics_beside_maxima() -> None:
     """The program is a DC program because of its maximum; the square is linearised too."""
     program = Program("square and maximum")
     x = program.variable("x", 2, lower=-1.0, upper=2.0)

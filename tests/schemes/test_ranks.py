@@ -151,7 +151,7 @@ def test_the_last_resort_is_chosen_if_no_other_solver_supports_the_program(
         features = Clarabel.features | {Feature.INTEGER, Feature.INTEGER_QUADRATIC}
 
         def engine(self, form: StandardForm, options: Options) -> Engine:
-            return _RoundedEngine(form, options)
+            return RoundingClarabelEngine(form, options)
 
     program = quadratic()
     y = program.variable("y", integer=True, lower=0, upper=3)
@@ -218,7 +218,7 @@ class _ZeroEngine(Engine):
         return Answer(Termination.OPTIMAL, "zero", np.zeros(self.form.n), np.zeros(self.form.m))
 
 
-class _RoundedEngine(ClarabelEngine):
+class RoundingClarabelEngine(ClarabelEngine):
     pass
 
 

@@ -51,15 +51,23 @@ def logistic(build_form, X, y, ridge):
     """Return  min sum log(1 + exp(-y_i w'x_i)) + ridge/2 ||w||^2,  by u + v <= 1, exp(e - t) <= u, exp(-t) <= v."""
     m, d = X.shape
     margins = -y[:, None] * X
-    one, none, wide = np.eye(m), np.zeros((m, m)), np.zeros((m, d))
+    identity, zero, zero_weights = np.eye(m), np.zeros((m, m)), np.zeros((m, d))
     first = np.stack(
-        [np.hstack([margins, -one, none, none]), np.zeros((m, d + 3 * m)), np.hstack([wide, none, one, none])]
+        [
+            np.hstack([margins, -identity, zero, zero]),
+            np.zeros((m, d + 3 * m)),
+            np.hstack([zero_weights, zero, identity, zero]),
+        ]
     )
     second = np.stack(
-        [np.hstack([wide, -one, none, none]), np.zeros((m, d + 3 * m)), np.hstack([wide, none, none, one])]
+        [
+            np.hstack([zero_weights, -identity, zero, zero]),
+            np.zeros((m, d + 3 * m)),
+            np.hstack([zero_weights, zero, zero, identity]),
+        ]
     )
     cones = np.concatenate([part.transpose(1, 0, 2).reshape(3 * m, -1) for part in (first, second)])
-    sums = np.hstack([wide, none, -one, -one])
+    sums = np.hstack([zero_weights, zero, -identity, -identity])
     q = np.concatenate([np.zeros(d), np.ones(m), np.zeros(2 * m)])
     rows = [(NONNEGATIVE, sums, np.ones(m)), (EXPONENTIAL, cones, np.tile([0.0, 1.0, 0.0], 2 * m))]
     P = np.diag(np.concatenate([np.full(d, ridge), np.zeros(3 * m)])) if ridge else None
@@ -72,9 +80,9 @@ def balls_and_exponential(build_form, c, radii):
     rows[[1, 2, 4, 5, 6], range(5)] = 1.0
     rows[7, 5] = -1.0
     offset = np.array([radii[0], 0, 0, radii[1], 0, 0, 0, radii[2]])
-    one = np.zeros((3, 7))
-    one[2, 6] = 1.0
-    blocks = [(SECOND_ORDER, rows, offset, [3, 4, 1]), (EXPONENTIAL, one, [1.0, 1.0, 0.0])]
+    exponential_rows = np.zeros((3, 7))
+    exponential_rows[2, 6] = 1.0
+    blocks = [(SECOND_ORDER, rows, offset, [3, 4, 1]), (EXPONENTIAL, exponential_rows, [1.0, 1.0, 0.0])]
     return build_form(np.append(c, 1.0), blocks)
 
 
@@ -83,7 +91,7 @@ def solve(name, form):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_smallest_exponential_above_a_bound(name, build_form, kkt_residuals) -> None:
+def test_the_smallest_exponential_above_a_bound_is_found(name, build_form, kkt_residuals) -> None:
     form = bounded_exponential(build_form)
     answer = solve(name, form)
     assert answer.termination is Termination.OPTIMAL
@@ -93,7 +101,7 @@ def test_smallest_exponential_above_a_bound(name, build_form, kkt_residuals) -> 
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_entropy_over_the_simplex(name, build_form, kkt_residuals) -> None:
+def test_entropy_over_the_simplex_is_solved(name, build_form, kkt_residuals) -> None:
     c = np.array([0.3, -1.0, 2.0, 0.0])
     form = entropy(build_form, c)
     answer = solve(name, form)
@@ -108,7 +116,7 @@ def test_entropy_over_the_simplex(name, build_form, kkt_residuals) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("ridge", [0.0, 0.5], ids=["linear", "quadratic"])
-def test_logistic_regression(name, ridge, build_form, kkt_residuals) -> None:
+def test_logistic_regression_is_solved_to_its_optimum(name, ridge, build_form, kkt_residuals) -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(12, 2)), np.where(rng.random(12) < 0.5, -1.0, 1.0)
     form = logistic(build_form, X, y, ridge)
@@ -125,7 +133,7 @@ def test_logistic_regression(name, ridge, build_form, kkt_residuals) -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_several_second_order_cones_in_one_block_beside_an_exponential_one(name, build_form, kkt_residuals) -> None:
+def test_second_order_cones_of_one_block_and_an_exponential_cone_are_solved(name, build_form, kkt_residuals) -> None:
     c, radii = np.array([3.0, 4.0, 1.0, -2.0, 2.0, -1.0]), np.array([1.0, 2.0, 0.5])
     form = balls_and_exponential(build_form, c, radii)
     answer = solve(name, form)

@@ -169,10 +169,10 @@ def test_coordinates_may_grow_and_be_discarded(case, seed):
         _, growing = native_pricing(bags, y, kernel=kernel)
         for _ in range(6):
             d = rng.dirichlet(np.ones(len(bags))) * (rng.random(len(bags)) < 0.7)
-            found, expected = growing(d, 2).columns[0], full(d, 2).columns[0]
-            assert found.value == pytest.approx(expected.value, abs=1e-8)
+            column, expected = growing(d, 2).columns[0], full(d, 2).columns[0]
+            assert column.value == pytest.approx(expected.value, abs=1e-8)
             # Two columns may have the same value, so each column is compared with its own value.
-            assert (y * d) @ found.column == pytest.approx(found.value, abs=1e-8)
+            assert (y * d) @ column.column == pytest.approx(column.value, abs=1e-8)
 
 
 @settings(max_examples=25, deadline=None)

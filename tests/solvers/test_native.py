@@ -58,7 +58,7 @@ def solve(program: StandardForm) -> Answer:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 8), m=st.integers(0, 4), negative=st.integers(0, 8))
-def test_stationary_point_and_inertia(seed: int, n: int, m: int, negative: int) -> None:
+def test_stationary_point_and_inertia_are_correct(seed: int, n: int, m: int, negative: int) -> None:
     rng = np.random.default_rng(seed)
     basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
     values = np.where(np.arange(n) < negative, -1.0, 1.0) * rng.uniform(0.5, 2.0, n)

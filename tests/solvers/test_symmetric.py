@@ -71,5 +71,5 @@ def test_units_of_rows_change_neither_inertia_nor_solutions(size: int, seed: int
     for sign in ("positive", "zero", "negative"):
         assert getattr(scaled.inertia, sign) == getattr(plain.inertia, sign)
     right = matrix @ rng.standard_normal(size)
-    found = units * scaled.solve(units * right)
-    np.testing.assert_allclose(matrix @ found, right, atol=1e-6 * np.abs(right).max())
+    solution = units * scaled.solve(units * right)
+    np.testing.assert_allclose(matrix @ solution, right, atol=1e-6 * np.abs(right).max())

@@ -17,7 +17,7 @@ Epigraph = Callable[..., list[Membership]]
 
 def alter_atom(atom: Atom, **members: object) -> Atom:
     """Return the atom with other members, which are functions without `self`."""
-    own = {name: staticmethod(one) if callable(one) else one for name, one in members.items()}
+    own = {name: staticmethod(member) if callable(member) else member for name, member in members.items()}
     result = atom.with_argument(atom.argument)
     result.__class__ = type(f"Altered{type(atom).__name__}", (type(atom),), own)
     return result
@@ -38,7 +38,10 @@ def mutants(atom: Atom, seed: int) -> Iterator[tuple[str, Atom]]:
             chosen = memberships[int(number * len(memberships))]
             row = np.arange(chosen.rows.size) == int(where * chosen.rows.size)
             rows = np.where(row, factor, 1.0) * chosen.rows + np.where(row, constant, 0.0)
-            return [replace(one, rows=rows, lazy=False) if one is chosen else one for one in memberships]
+            return [
+                replace(membership, rows=rows, lazy=False) if membership is chosen else membership
+                for membership in memberships
+            ]
 
         return changed
 

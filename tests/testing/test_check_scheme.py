@@ -53,7 +53,7 @@ def test_the_procedure_under_another_name_passes() -> None:
     assert len(check_scheme(wrong.RenamedProcedure()).passed) >= 17
 
 
-@pytest.mark.parametrize(("scheme", "expected"), WRONG, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("scheme", "expected"), WRONG, ids=lambda scheme: type(scheme).__name__)
 def test_wrong_scheme_is_rejected_with_a_description(scheme: Scheme, expected: dict[str, str]) -> None:
     with pytest.raises(ConformanceError) as caught:
         check_scheme(scheme, only=list(expected))

@@ -24,46 +24,46 @@ class RenamedProcedure(Scheme):
     name = "wrong"
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from CCP.steps(problem, solver, options, clock)
-        return replace(found, scheme=self.name)
+        result = yield from CCP.steps(problem, solver, options, clock)
+        return replace(result, scheme=self.name)
 
 
 class ClaimsOptimal(RenamedProcedure):
     """Scheme that calls a stationary point optimal."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from CCP.steps(problem, solver, options, clock)
-        is_end = found.termination is Termination.STATIONARY
-        return replace(found, termination=Termination.OPTIMAL) if is_end else found
+        result = yield from CCP.steps(problem, solver, options, clock)
+        is_end = result.termination is Termination.STATIONARY
+        return replace(result, termination=Termination.OPTIMAL) if is_end else result
 
 
 class ClaimsStationary(RenamedProcedure):
     """Scheme that stops after one step and calls its point stationary and certified."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from ConvexConcave(max_steps=1).steps(problem, solver, options, clock)
-        if found.point is PointStatus.NONE:
-            return found
-        return replace(found, termination=Termination.STATIONARY, point=PointStatus.CERTIFIED, message="")
+        result = yield from ConvexConcave(max_steps=1).steps(problem, solver, options, clock)
+        if result.point is PointStatus.NONE:
+            return result
+        return replace(result, termination=Termination.STATIONARY, point=PointStatus.CERTIFIED, message="")
 
 
 class ClaimsInfeasible(RenamedProcedure):
     """Scheme that calls a program infeasible if it did not finish."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from CCP.steps(problem, solver, options, clock)
-        if found.termination is Termination.STATIONARY:
-            return replace(found, termination=Termination.INFEASIBLE, point=PointStatus.NONE, values={}, functions={})
-        return found
+        result = yield from CCP.steps(problem, solver, options, clock)
+        if result.termination is Termination.STATIONARY:
+            return replace(result, termination=Termination.INFEASIBLE, point=PointStatus.NONE, values={}, functions={})
+        return result
 
 
 class ReportsTheStep(RenamedProcedure):
     """Scheme that reports an objective that is not the declared objective at its point."""
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from CCP.steps(problem, solver, options, clock)
+        result = yield from CCP.steps(problem, solver, options, clock)
         better = -0.5 if not problem.maximizes else 0.5
-        return replace(found, objective=found.objective + better)
+        return replace(result, objective=result.objective + better)
 
 
 class IgnoresTheClock(RenamedProcedure):
@@ -71,11 +71,11 @@ class IgnoresTheClock(RenamedProcedure):
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
         rng = np.random.default_rng(0)
-        found = yield from CCP.steps(problem, solver, options, Clock(None))
+        result = yield from CCP.steps(problem, solver, options, Clock(None))
         for _ in range(3 if problem.maxima() else 0):
             start = rng.uniform(size=problem.maxima()[0].segments.entry_count)
             yield from ConvexConcave(start=start).steps(problem, solver, options, Clock(None))
-        return found
+        return result
 
 
 class ChangesTheProgram(RenamedProcedure):
@@ -102,11 +102,11 @@ class RisesAgain(RenamedProcedure):
     descends = True
 
     def steps(self, problem: Program, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        found = yield from CCP.steps(problem, solver, options, clock)
+        result = yield from CCP.steps(problem, solver, options, clock)
         if problem.maxima():
             start = np.random.default_rng(1).uniform(size=problem.maxima()[0].segments.entry_count)
             yield from ConvexConcave(start=start).steps(problem, solver, options, clock)
-        return found
+        return result
 
 
 class DrawsWithoutASeed(RenamedProcedure):

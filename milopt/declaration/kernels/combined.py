@@ -48,9 +48,9 @@ class _CombinedKernel(Kernel):
     def _part_features(self, A: Any) -> list[Points] | None:
         """Return the features of each part; None if one has none."""
         rows = as_point_rows(A)
-        found = [part.features(rows) for part in self.parts]
-        features = [part for part in found if part is not None]
-        return features if len(features) == len(found) else None
+        part_features = [part.features(rows) for part in self.parts]
+        features = [part for part in part_features if part is not None]
+        return features if len(features) == len(part_features) else None
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ def test_on_bags_of_one_instance_safe_with_gamma_zero_is_the_least_squares_svm()
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((12, 2)), np.arange(13))
     y = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-    one = SAFE(gamma=0.0, rho=2.0, kernel=K).fit(bags, y)
+    model = SAFE(gamma=0.0, rho=2.0, kernel=K).fit(bags, y)
     np.testing.assert_allclose(
-        one.decision_function(bags), LSSVM(C=2.0, kernel=K).fit(bags, y).decision_function(bags), atol=1e-10
+        model.decision_function(bags), LSSVM(C=2.0, kernel=K).fit(bags, y).decision_function(bags), atol=1e-10
     )
 
 

@@ -21,7 +21,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("kind", GOLDEN)
 @pytest.mark.parametrize("name", SOLVERS)
-def test_golden_optima(name, kind, golden_bags):
+def test_safe_reaches_the_golden_optima(name, kind, golden_bags):
     bags, y = golden_bags
     gamma, b, E, objective, smallest = GOLDEN[kind]
     result = solve_safe(bags, y, kind, gamma, solver=name)
@@ -54,5 +54,5 @@ def test_native_returns_the_saddle_point_with_its_status(golden_bags):
 def test_a_fallback_continues_until_a_solver_supports_the_nonconvex_program(golden_bags):
     bags, y = golden_bags
     result = solve(safe(bags, y, "ksc", 0.5, 0.001), ("highs", "native"))
-    assert [one.solver for one in result.attempts] == ["highs", "native"]
+    assert [attempt.solver for attempt in result.attempts] == ["highs", "native"]
     assert result.inertia.is_saddle

@@ -82,7 +82,7 @@ def test_saddle_points_give_a_warning_an_error_or_nothing(golden_bags, recwarn):
         SAFE(**given, on_nonconvex="error").fit(bags, y)
     recwarn.clear()
     SAFE(**given, on_nonconvex="allow").fit(bags, y)
-    assert not [one for one in recwarn if issubclass(one.category, MiloptWarning)]
+    assert not [warning for warning in recwarn if issubclass(warning.category, MiloptWarning)]
 
 
 def test_invalid_numbers_of_clusters_raise_an_error(golden_bags):

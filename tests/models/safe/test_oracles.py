@@ -148,8 +148,8 @@ def test_the_optimal_value_has_a_closed_form(some):
 
 def test_opposite_labels_negate_the_scores(golden_bags):
     bags, y = golden_bags
-    one, other = (solve_safe(bags, s * y, "ksc", 0.5, 1.0) for s in (1, -1))
-    np.testing.assert_allclose(one.score(bags), -other.score(bags), atol=1e-12)
+    solution, negated_solution = (solve_safe(bags, s * y, "ksc", 0.5, 1.0) for s in (1, -1))
+    np.testing.assert_allclose(solution.score(bags), -negated_solution.score(bags), atol=1e-12)
 
 
 @pytest.mark.thorough(unless={"aggregation": ["sum"]})

@@ -61,7 +61,7 @@ def native_step(name: str, ball: str, side: int) -> tuple[float, dict[BagMax, St
     program = oracle.program
     live = choose_oracle_pricing(problem, oracle, "native", Options())
     columns = live.price({p: np.asarray(p.value) for p in oracle.prices}, 10, Clock(None)).columns
-    priced = next(one for one in columns if one.steps < MAX_DESCENT_STEPS)
+    priced = next(column for column in columns if column.steps < MAX_DESCENT_STEPS)
     assert live.fallbacks == 0
     (atom,) = other_side_atoms(program)
     a = priced.values["u.coefficients"]

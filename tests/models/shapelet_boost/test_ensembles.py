@@ -114,13 +114,13 @@ def test_a_fitted_ensemble_is_pickled_and_saved(ball: str, golden_bags, tmp_path
 def test_windows_of_several_lengths_share_one_master() -> None:
     rng, y = np.random.default_rng(0), np.arange(24) % 2
     series = [rng.normal(0, 0.2, size=(40, 1)) for _ in y]
-    for one, label in zip(series, y, strict=True):
-        one[10 : 10 + 8, 0] += 2 * label * np.hanning(8)
+    for samples, label in zip(series, y, strict=True):
+        samples[10 : 10 + 8, 0] += 2 * label * np.hanning(8)
     model = ShapeletBoost(window=(6, 0.3), solver="native", scale="none").fit(series[:16], y[:16])
     assert model.score(series[16:], y[16:]) == 1.0
     assert len(model.result_.program.oracles) == 4
     with pytest.raises(ParameterError, match="longer than bag 0, which has 5"):
-        model.predict([one[:5] for one in series[:2]])
+        model.predict([samples[:5] for samples in series[:2]])
 
 
 def test_smoothed_prices_reach_the_same_optimum(golden_bags) -> None:

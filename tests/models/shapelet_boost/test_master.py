@@ -264,7 +264,7 @@ def test_the_bias_is_the_middle_of_the_optimal_interval(seed: int, positive: int
         each = y * (scores + bias)
         return max(rho - charge @ np.maximum(0, rho - each) for rho in each)
 
-    best = max(margin(one) for one in [b, *(np.add.outer(scores, scores) / -2).ravel()])
+    best = max(margin(bias) for bias in [b, *(np.add.outer(scores, scores) / -2).ravel()])
     assert margin(b) == pytest.approx(best)
 
 

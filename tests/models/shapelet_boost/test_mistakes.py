@@ -139,8 +139,8 @@ def test_a_degenerate_model_is_saved_and_loaded(tmp_path: Path) -> None:
 def test_equal_window_lengths_are_used_once() -> None:
     bags, y = random_bags(0, 8)
     long = [np.vstack([bag] * 10) for bag in bags]
-    several, one = (ShapeletBoost(window=given).program(long, y) for given in ((3, 3, 0.3), 3))
-    assert len(several.oracles) == len(one.oracles) == 2
+    several, single = (ShapeletBoost(window=given).program(long, y) for given in ((3, 3, 0.3), 3))
+    assert len(several.oracles) == len(single.oracles) == 2
 
 
 def test_more_starts_are_tried_before_concluding_that_no_column_separates_the_classes() -> None:
@@ -155,10 +155,10 @@ def test_repeated_bags_with_both_labels_terminate() -> None:
     rng = np.random.default_rng(0)
     pool = [rng.normal(size=(4, 2)) for _ in range(3)]
     bags, y = [pool[k] for k in rng.integers(0, 3, 30)], rng.integers(0, 2, 30)
-    for one, labels in (([pool[0]] * 12, [1] * 4 + [0] * 8), (bags, y)):
+    for repeated, labels in (([pool[0]] * 12, [1] * 4 + [0] * 8), (bags, y)):
         for bias in (False, True):
             with pytest.warns(MiloptWarning):
-                result = ShapeletBoost(bias=bias).fit(one, labels).result_
+                result = ShapeletBoost(bias=bias).fit(repeated, labels).result_
             assert result.termination is Termination.STALLED
 
 
@@ -215,10 +215,10 @@ def test_the_step_after_an_exact_oracle_runs_even_if_the_time_limit_has_passed(m
     run, step, left = exact.Direct.run, exact.StepSession.solve, []
 
     def late(self, program, solver, options, clock):
-        found = run(self, program, solver, options, clock)
+        result = run(self, program, solver, options, clock)
         if program.name.endswith("(MILP)"):
             clock.limit = 1e-9
-        return found
+        return result
 
     def watched(self, clock):
         left.append(clock.seconds_left())
@@ -239,9 +239,9 @@ def test_a_step_after_an_exact_oracle_that_violates_its_rows_is_not_feasible(mon
 
     class ViolatingSession(exact.StepSession):
         def solve(self, clock=None):
-            found = super().solve(clock)
-            proof = replace(found.certificate, primal=0.25, violation=0.5)
-            return replace(found, status=PointStatus.NONE, certificate=proof)
+            pricing_result = super().solve(clock)
+            proof = replace(pricing_result.certificate, primal=0.25, violation=0.5)
+            return replace(pricing_result, status=PointStatus.NONE, certificate=proof)
 
     bags, y = random_bags(0, 8)
     program = ShapeletBoost(oracle="exact", kernel=K).program(bags, y).oracles[0].program
@@ -359,9 +359,9 @@ def test_ctrl_c_in_a_fit_keeps_the_best_ensemble(solver: str) -> None:
             process.kill()
             process.wait()
     assert process.returncode == 0, err
-    found = json.loads(out.splitlines()[-1])
-    assert found["ended"] == "limit"
-    assert found["message"] == "Interrupted; the best ensemble is kept."
-    assert found["rounds"] >= 3
-    assert found["members"] > 0
-    assert found["accuracy"] > 0.5
+    report = json.loads(out.splitlines()[-1])
+    assert report["ended"] == "limit"
+    assert report["message"] == "Interrupted; the best ensemble is kept."
+    assert report["rounds"] >= 3
+    assert report["members"] > 0
+    assert report["accuracy"] > 0.5

@@ -185,9 +185,9 @@ def test_the_global_optimum_is_the_best_of_all_choices_of_witnesses(
     inside = [range(*case.bags.offsets[i : i + 2]) if case.y[i] > 0 else (0,) for i in range(len(case.bags))]
     choices = list(product(*inside))
     if ball == "l1":
-        best = max(case.radius * infinity_norm(case, np.array(one)) for one in choices)
+        best = max(case.radius * infinity_norm(case, np.array(choice)) for choice in choices)
     else:
-        best = max(case.radius * nearest_point(case, np.array(one))[0] for one in choices)
+        best = max(case.radius * nearest_point(case, np.array(choice))[0] for choice in choices)
     assert solve(case.program(ball), solver, "exact").objective == pytest.approx(best, abs=2e-5)
 
 

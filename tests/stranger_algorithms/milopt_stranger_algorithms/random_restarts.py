@@ -28,8 +28,8 @@ class RandomRestarts(Scheme):
                 break
             # The argmax of random values is a random witness.
             start = rng.uniform(size=problem.maxima()[0].segments.entry_count)
-            found = yield from ConvexConcave(start=start).steps(problem, solver, options, clock)
-            is_proved = found.point is PointStatus.CERTIFIED
-            if is_proved and not sign * found.objective >= sign * best.objective:
-                best = found
+            result = yield from ConvexConcave(start=start).steps(problem, solver, options, clock)
+            is_proved = result.point is PointStatus.CERTIFIED
+            if is_proved and not sign * result.objective >= sign * best.objective:
+                best = result
         return replace(best, scheme=self.name)
