@@ -96,7 +96,7 @@ class BoostingCase:
             before += seconds
             live.append(pricing)
         seconds, result = time_call(
-            ColumnGeneration(max_rounds=rounds).run_with, problem, get_solver(solver), live, options
+            ColumnGeneration(max_rounds=rounds).run_with_pricings, problem, get_solver(solver), live, options
         )
         for pricing in live:
             pricing.close()

@@ -59,7 +59,9 @@ def from_start(case: BoostingCase, start: str, rounds: int) -> tuple[Result, int
         start_function: StartFunction | None = None if start == "bag means" else lambda prices: [nowhere]
         oracle = replace(oracle, starts=start_function)
     counted = StepCountingOracle(ProgramPricing(oracle, case.bags, get_solver("highs"), Options()))
-    result = ColumnGeneration(max_rounds=rounds, starts=1).run_with(problem, get_solver("highs"), [counted], Options())
+    result = ColumnGeneration(max_rounds=rounds, starts=1).run_with_pricings(
+        problem, get_solver("highs"), [counted], Options()
+    )
     counted.inner.close()
     return result, counted.steps
 
@@ -70,7 +72,7 @@ def over_dictionary(case: BoostingCase, dictionary: str, rounds: int) -> tuple[R
     problem = case.model.program(case.bags, case.y)
     assert isinstance(problem, SemiInfinite)
     counted = StepCountingOracle(choose_oracle_pricing(problem, problem.oracles[0], "native", Options()))
-    return ColumnGeneration(max_rounds=rounds).run_with(
+    return ColumnGeneration(max_rounds=rounds).run_with_pricings(
         problem, get_solver("native"), [counted], Options()
     ), counted.steps
 

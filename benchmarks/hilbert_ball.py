@@ -113,7 +113,9 @@ def results() -> Iterator[tuple[object, ...]]:
         oracle = problem.oracles[0]
         first, native = (_native(oracle, bags) for _ in range(2))
         recorded = RecordingOracle(first)
-        ColumnGeneration(max_rounds=ROUNDS).run_with(problem, milopt.get_solver("highs"), [recorded], Options())
+        ColumnGeneration(max_rounds=ROUNDS).run_with_pricings(
+            problem, milopt.get_solver("highs"), [recorded], Options()
+        )
         ours, columns = time_pricing(native, recorded.asked)
         row: list[object] = [name, ours]
         for solver in ("clarabel", "ecos"):

@@ -47,10 +47,10 @@ def compare_selection(cls: type[BagClassifier], fixed: dict[str, object], count:
     instances, y = make_bags(count, 10)
     bags, grid = milopt.as_bags(instances), grid_combinations({"C": VALUES})
     together, warm = time_call(select_candidate, cls, fixed, grid, bags, y, 0)
-    original = selection.warm_groups
-    selection.warm_groups = lambda _, grid: [WarmGroup("", (index,)) for index in range(len(grid))]
+    original = selection.group_for_warm_runs
+    selection.group_for_warm_runs = lambda _, grid: [WarmGroup("", (index,)) for index in range(len(grid))]
     alone, cold = time_call(select_candidate, cls, fixed, grid, bags, y, 0)
-    selection.warm_groups = original
+    selection.group_for_warm_runs = original
     difference = max(abs(a.correct - b.correct) for a, b in zip(warm.candidates, cold.candidates, strict=True))
     return [f"selection, {cls.__name__}, linear", count, together, alone, alone / together, difference]
 

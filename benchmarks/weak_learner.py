@@ -130,7 +130,7 @@ def measure(name: str) -> list[object]:
     assert native is not None
     native.price({p: next(iter(problem.start.values()))}, 1, clock)  # compile, or load from the cache
     games = TimedOracle(native)
-    ColumnGeneration(max_rounds=ROUNDS).run_with(problem, get_solver("highs"), [games], options)
+    ColumnGeneration(max_rounds=ROUNDS).run_with_pricings(problem, get_solver("highs"), [games], options)
     programs = TimedOracle(ProgramPricing(oracle, learner.bags, get_solver("highs"), options))
     for d in games.prices:
         programs.price({p: d}, 1, clock)

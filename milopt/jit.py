@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache
 
 from milopt.errors import MiloptWarning
 from milopt.jit_time import JIT_TIMER
-from milopt.notebook import is_watched
+from milopt.notebook import is_stream_watched
 
 Function = TypeVar("Function", bound=Callable[..., object])
 """Type of the decorated function."""
@@ -127,7 +127,7 @@ class CompilationNotice(event.Listener):  # type: ignore[misc]  # numba comes wi
         if self.was_printed or not module.startswith(f"{__package__}."):
             return
         self.was_printed = True
-        if is_watched(sys.stderr):
+        if is_stream_watched(sys.stderr):
             sys.stderr.write("milopt: compiling native algorithms, once; this may take a minute.\n")
             sys.stderr.flush()
 

@@ -19,7 +19,7 @@ def is_notebook() -> bool:
     return get_shell is not None and hasattr(get_shell(), "kernel")
 
 
-def is_watched(stream: TextIO) -> bool:
+def is_stream_watched(stream: TextIO) -> bool:
     """Return True if someone reads a stream while the program runs: it is a terminal, or belongs to a notebook."""
     return stream.isatty() or is_notebook()
 
@@ -53,7 +53,7 @@ class NotebookProgress:
         if is_notebook():
             from IPython.display import display
 
-            self._handle = display(self._bundle(f"{self._text} ..."), raw=True, display_id=True)
+            self._handle = display(self._render_line(f"{self._text} ..."), raw=True, display_id=True)
         return self
 
     def update(self, done: int, total: int) -> None:
@@ -65,7 +65,7 @@ class NotebookProgress:
         elapsed = now - self._start
         left = f", about {elapsed * (total - done) / done:.0f} s left" if 0 < done < total else ""
         text = f"{self._text}: {done} of {total} {self._unit} in {elapsed:.0f} s{left}"
-        self._handle.update(self._bundle(text, done, total), raw=True)
+        self._handle.update(self._render_line(text, done, total), raw=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -74,7 +74,7 @@ class NotebookProgress:
             self._handle.update({"text/plain": ""}, raw=True)
 
     @staticmethod
-    def _bundle(text: str, done: int | None = None, total: int = 1) -> dict[str, str]:
+    def _render_line(text: str, done: int | None = None, total: int = 1) -> dict[str, str]:
         """Return the line as text, and as HTML with a bar if `done` is not None."""
         bar = [] if done is None else [element("progress", value=str(done), max=str(total)), " "]
         return {"text/plain": text, "text/html": element("div", *bar, text)}

@@ -12,7 +12,7 @@ from typing import Any
 from milopt.errors import MiloptError
 from milopt.files import write_atomically
 from milopt.html import Html, element
-from milopt.picture_style import INK, MATPLOTLIB_MISSING, picture_options, styled_settings
+from milopt.picture_style import INK, MATPLOTLIB_MISSING, apply_style_settings, picture_options
 
 try:
     import matplotlib as mpl
@@ -31,12 +31,12 @@ class StyledFigure(Figure):
 
     def add_subplot(self, *args: Any, **options: Any) -> Any:
         """Add Axes as matplotlib does, in the style of milopt."""
-        with styled_settings():
+        with apply_style_settings():
             return super().add_subplot(*args, **options)
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """Save the figure as matplotlib does, in the style of milopt."""
-        with styled_settings():
+        with apply_style_settings():
             super().savefig(fname, **options)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
@@ -63,7 +63,7 @@ def create_figure(width: float, height: float, *, in_pyplot: bool) -> StyledFigu
 
 def save_figure(figure: Figure, path: str | PathLike[str], **options: Any) -> None:
     """Save a figure to an image file, atomically and in the style of milopt."""
-    with styled_settings():
+    with apply_style_settings():
         write_atomically(path, lambda part: figure.savefig(part, **options), "The picture")
 
 
@@ -84,7 +84,7 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
     `name` makes the ids inside of the picture unique in the page.
     """
     text = StringIO()
-    with styled_settings(), mpl.rc_context({"svg.hashsalt": name}):
+    with apply_style_settings(), mpl.rc_context({"svg.hashsalt": name}):
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     markup = text.getvalue()
     start = markup.index("<svg")
@@ -100,6 +100,6 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
 def _as_png(figure: Figure) -> bytes:
     """Return a figure as a PNG image."""
     image = BytesIO()
-    with styled_settings():
+    with apply_style_settings():
         figure.savefig(image, format="png", dpi=NOTEBOOK_DPI)
     return image.getvalue()

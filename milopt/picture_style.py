@@ -129,14 +129,14 @@ def draws(function: Callable[P, Drawn]) -> Callable[P, Drawn]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Drawn:
-        with styled_settings():
+        with apply_style_settings():
             return function(*args, **kwargs)
 
     return run
 
 
 @contextmanager
-def styled_settings() -> Iterator[None]:
+def apply_style_settings() -> Iterator[None]:
     """Put the settings of the style into force during a `with` block; raise an error if matplotlib is missing."""
     try:
         import matplotlib as mpl

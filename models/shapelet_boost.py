@@ -45,7 +45,7 @@ from milopt.declaration.bags.sliding_windows import sliding_windows, window_leng
 from milopt.declaration.checks import check_choice, check_fraction, check_positive
 from milopt.declaration.kernels.dictionary import choose_dictionary
 from milopt.declaration.kernels.similarity import signed_similarity
-from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.ball import FunctionBall
 from milopt.declaration.programs.column_maximum import BagMaximumColumn, KernelExpansion
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
@@ -202,7 +202,7 @@ class ShapeletBoost(EnsembleClassifier):
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
         Z = choose_dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
-        ball = Ball(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
+        ball = FunctionBall(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
         return Patterns(samples, bags, training, kernel, Z, ball)
 
     def _build_oracle(self, patterns: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
@@ -257,7 +257,7 @@ class Patterns:
     """Windows of the bags `given`, or `given` itself if `samples` is None."""
     kernel: Kernel
     atoms: Points
-    ball: Ball
+    ball: FunctionBall
 
     @cached_property
     def similarities(self) -> Floats:

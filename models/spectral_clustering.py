@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from milopt.arrays import Floats, Index
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.degrees import core_weights
@@ -64,7 +64,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
         Scaling of the features.
     n_features_in_ : int
         Number of features of an instance.
-    windows_in_ : Cut or None
+    windows_in_ : WindowSettings or None
         Length and stride of the windows, if the training bags are windows of time series.
 
     References
@@ -90,7 +90,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
     scale: str = "minmax01"
 
     n_features_in_: int
-    windows_in_: Cut | None
+    windows_in_: WindowSettings | None
 
     def fit(self, bags: object, y: object = None) -> Self:
         """Compute the directions and the code words from the training bags.

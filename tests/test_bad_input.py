@@ -362,7 +362,7 @@ def test_an_unknown_name_in_a_result_raises_an_error_with_the_known_names(progra
         (lambda s, _: s.set_parameter(s.program.variables["x"], 2), "A session sets parameters"),
         (lambda s, p: s.set_parameter(p.parameters["a"], 2), "'a' belongs to another program than 'made'"),
         (lambda s, _: s.set_parameter(s.program.parameters["a"], None), "must be real numbers, not None"),
-        (lambda s, _: s.set_inputs(3, {}), "Give a mapping from parameters to their values, not 3"),
+        (lambda s, _: s.set_parameters_and_minorants(3, {}), "Give a mapping from parameters to their values, not 3"),
         (lambda s, _: s.set_witnesses(3), "Witnesses are a mapping from atoms"),
         (lambda s, _: s.set_witnesses({3: 4}), "Witnesses are minorants or expressions by atom"),
         (lambda s, _: s.set_objective(None), "Expected numbers or an expression, got None"),
@@ -371,7 +371,7 @@ def test_an_unknown_name_in_a_result_raises_an_error_with_the_known_names(progra
         (lambda s, _: s.delete(3), "has no constraint block 3"),
         (lambda s, _: s.switch_program(3), "A session requires a Program, not int"),
         (lambda s, _: s.solve(3), "solve requires a Clock, not 3; to limit the seconds, set time_limit"),
-        (lambda s, _: s.certificate_with(3, {}), "requires an outcome of solve, not 3"),
+        (lambda s, _: s.certificate_with_minorants(3, {}), "requires an outcome of solve, not 3"),
     ],
 )
 def test_a_rejected_change_leaves_a_step_session_unchanged(program, other, change, message) -> None:

@@ -32,7 +32,7 @@ def first_index_exceeding(sums: Floats, target: float) -> int:
 
 
 @njit_inner
-def spread_order(P: Codes, Q: Codes, s: Codes) -> Index:
+def order_by_spread(P: Codes, Q: Codes, s: Codes) -> Index:
     """Return the coordinates in which the points of P and Q differ, by decreasing spread (range / number of codes)."""
     d = P.shape[0]
     spread = np.empty(d)
@@ -120,7 +120,7 @@ def estimate_pair(
         volumes = volumes[:: n + 1].copy()
     sums = np.empty(volumes.size)
     universe = fill_running_sums(volumes, sums)
-    order = spread_order(P, Q, s)
+    order = order_by_spread(P, Q, s)
     left, right = np.empty(n, dtype=np.intp), np.empty(m, dtype=np.intp)
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed

@@ -98,7 +98,7 @@ def log_volumes(P: Codes, Q: Codes, s: Codes) -> Floats:
     return np.asarray(np.log(low + 1.0).sum(axis=2) + np.log(s - high + 1.0).sum(axis=2))
 
 
-def spread_order(P: Codes, Q: Codes, s: Codes) -> list[int]:
+def order_by_spread(P: Codes, Q: Codes, s: Codes) -> list[int]:
     """Return the coordinates in which the points of P and Q differ, by decreasing spread (range / number of codes)."""
     both = np.vstack([P, Q])
     spread = np.ptp(both, axis=0) / (s + 1.0)
@@ -162,7 +162,7 @@ def estimate_by_coverage(
 ) -> CountEstimate:
     """Return the coverage estimate with the stopping rule "guaranteed" or "fast"."""
     universe = PointPairBoxUniverse(P, Q, s, RandomStream(seed))
-    order = spread_order(P, Q, s)
+    order = order_by_spread(P, Q, s)
     limit, z = stopping_sum(epsilon, delta), normal_quantile(delta)
     total = squares = 0.0
     draws = 0

@@ -188,7 +188,7 @@ Znormalise = Annotated[
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumnNames:
     """Names of the columns of tables: values of --bag, --label and --features."""
 
     bag: str = "bag"
@@ -207,7 +207,7 @@ def read_data(
     stride: int,
     znormalise: bool,
     data_dir: Path | None,
-    columns: Columns,
+    columns: TableColumnNames,
     *,
     labelled: bool = True,
 ) -> DataSet:
@@ -229,7 +229,9 @@ def read_data(
         )
 
 
-def format_reading_options(window: str, stride: int, znormalise: bool, data_dir: Path | None, columns: Columns) -> str:
+def format_reading_options(
+    window: str, stride: int, znormalise: bool, data_dir: Path | None, columns: TableColumnNames
+) -> str:
     """Return the options for reading data as command-line text, without options that have their default values."""
     words = ["--window", window] if window != "0.2" else []
     words += ["--stride", str(stride)] if stride != 1 else []

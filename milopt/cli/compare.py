@@ -15,7 +15,7 @@ from milopt.cli.tables import OutputFormat, print_formatted
 
 if TYPE_CHECKING:
     from milopt.comparison.cell import ComparisonCell
-    from milopt.comparison.layout import Layout
+    from milopt.comparison.layout import ComparisonLayout
 
 
 def compare(
@@ -77,18 +77,20 @@ def compare(
         missing_solvers_note,
         resolve_solver_names,
     )
-    from milopt.comparison.layout import Layout
+    from milopt.comparison.layout import ComparisonLayout
     from milopt.solving.options import Options
 
     check_picture(plot)
     solver_names = resolve_solver_names(arguments.split_names(",".join(solvers)) if solvers else default_solvers())
     model_names = list(dict.fromkeys(arguments.split_names(",".join(models)) if models else default_models()))
     values = _parse_settings(model_names, settings or [])
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
+    data_set = arguments.read_data(
+        data, window, stride, znormalise, data_dir, arguments.TableColumnNames(bag, label, features)
+    )
     if positive is not None:
         values["positive"] = arguments.parse_label(positive, data_set)
     order = [(model, solver) for model in model_names for solver in solver_names]
-    layout = Layout(model_names, solver_names, page_width())
+    layout = ComparisonLayout(model_names, solver_names, page_width())
     with show_progress(f"comparing on {data_set.name}", total=len(order)) as line:
         printer = RowPrinter(order, layout, line, quiet=as_json or table_format is not OutputFormat.text)
         result = compare_models(
@@ -148,7 +150,9 @@ class RowPrinter:
     `order` has the pairs (model, solver) of the rows. If `quiet`, nothing is printed, and cells are only counted.
     """
 
-    def __init__(self, order: list[tuple[str, str]], layout: Layout, line: ProgressLine, *, quiet: bool) -> None:
+    def __init__(
+        self, order: list[tuple[str, str]], layout: ComparisonLayout, line: ProgressLine, *, quiet: bool
+    ) -> None:
         self._order, self._layout, self._line, self._quiet = order, layout, line, quiet
         self._waiting: dict[tuple[str, str], ComparisonCell] = {}
         self._printed: list[ComparisonCell] = []

@@ -14,7 +14,7 @@ from milopt.cli.tables import OutputFormat, print_listing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from milopt.data import KnownSet
+    from milopt.data import KnownDataSet
 
 LICENCES = {
     "musk1": "CC BY 4.0",
@@ -60,7 +60,7 @@ def data(
     print_listing(heads, cells, [*folders, *unreadable], table_format, counts, spare=("where", "licence"))
 
 
-def _describe_data_set(known_set: KnownSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
+def _describe_data_set(known_set: KnownDataSet, sizes: bool, data_dir: Path | None) -> dict[str, Any]:
     """Return name, source, licence and (if `sizes`) the sizes of a data set as JSON data.
 
     If the data set cannot be read, the entry "reason" states why.

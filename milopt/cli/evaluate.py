@@ -102,7 +102,7 @@ def evaluate(
     candidates, *_ = [parse_grid(cls, grid or ()) for cls in classes]
     if "positive" in {*fixed, *candidates}:
         raise ParameterError('"positive" is set neither by --set nor by --grid: use --positive.')
-    columns = arguments.Columns(bag, label, features)
+    columns = arguments.TableColumnNames(bag, label, features)
     if plot is not None and len(data) > 1:
         raise ParameterError("--plot shows the folds of one data set: give one, or leave out --plot.")
     data_sets = [arguments.read_data(each, window, stride, znormalise, data_dir, columns) for each in data]

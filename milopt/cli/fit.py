@@ -71,7 +71,9 @@ def fit(
     requested = Options(time_limit=time_limit, tolerance=tolerance, threads=threads)
     options = None if requested == Options() else requested
     estimator = arguments.make_estimator(model, settings, solver=solver, scheme=scheme, options=options, seed=seed)
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
+    data_set = arguments.read_data(
+        data, window, stride, znormalise, data_dir, arguments.TableColumnNames(bag, label, features)
+    )
     if positive is not None:
         estimator.set_params(positive=arguments.parse_label(positive, data_set))
     if verbose:

@@ -95,7 +95,9 @@ def inspect(
             raise ParameterError("A sparsity plot needs an image file: add -o spy.png.")
         check_image_file(output)
     estimator = arguments.make_estimator(model, settings, seed=seed)
-    data_set = arguments.read_data(data, window, stride, znormalise, data_dir, arguments.Columns(bag, label, features))
+    data_set = arguments.read_data(
+        data, window, stride, znormalise, data_dir, arguments.TableColumnNames(bag, label, features)
+    )
     if positive is not None:
         estimator.set_params(positive=arguments.parse_label(positive, data_set))
     with show_progress(f"declaring {model} on {data_set.name}"):

@@ -50,18 +50,18 @@ def run_simplex_method() -> None:
 
 def boost_over_one_norm_ball() -> None:
     """Fit a boosted ensemble whose patterns have bounded 1-norm."""
-    _boost("l1")
+    _fit_boosted_ensemble("l1")
 
 
 def boost_over_hilbert_ball() -> None:
     """Fit a boosted ensemble whose patterns have bounded norm in the space of the kernel."""
-    _boost("hilbert")
-    _boost("hilbert", dictionary="all")
+    _fit_boosted_ensemble("hilbert")
+    _fit_boosted_ensemble("hilbert", dictionary="all")
 
 
 def boost_over_single_patterns() -> None:
     """Fit a boosted ensemble whose patterns are single instances."""
-    _boost("one-hot")
+    _fit_boosted_ensemble("one-hot")
 
 
 def project_groups() -> None:
@@ -114,7 +114,7 @@ def _count_boxes(**settings: Any) -> None:
     milopt.BoxCounting(bins=8, **settings).fitted_to(bags).log(bags, bags)
 
 
-def _boost(ball: str, **settings: Any) -> None:
+def _fit_boosted_ensemble(ball: str, **settings: Any) -> None:
     """Fit boosted shapelets over a ball with the native solver."""
     import milopt
     from milopt.model_registry import get_model

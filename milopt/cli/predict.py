@@ -90,7 +90,7 @@ def predict(
 
     with show_progress(f"reading {file}"):
         model = load_model(file, None if model_class is None else get_model(model_class))
-    columns = arguments.Columns(bag, label, features)
+    columns = arguments.TableColumnNames(bag, label, features)
     data_set = _choose_data_part(_read_data_set(model, data, (window, stride, znormalise), data_dir, columns), part)
     with show_progress(f"predicting {len(data_set.bags)} bags"):
         rows = (_instance_rows if instances else _bag_rows)(model, data_set, dask)
@@ -113,7 +113,7 @@ def _read_data_set(
     data: str,
     requested: tuple[str | None, int | None, bool | None],
     data_dir: Path | None,
-    columns: arguments.Columns,
+    columns: arguments.TableColumnNames,
 ) -> DataSet:
     """Read data with or without labels, with the features in the order of the model.
 
@@ -121,13 +121,13 @@ def _read_data_set(
     --znormalise, None if they are not given; raise ParameterError if they give other windows than in the fit.
     """
     from milopt.data.formats import FORMATS_OF_UNKNOWN_WIDTH, format_ending
-    from milopt.data.windows import Cut, Windows
+    from milopt.data.windows import Windows, WindowSettings
     from milopt.errors import ParameterError
 
     window, stride, znormalise = requested
     cut = model.windows_in_
     length = "0.2" if cut is None else "none" if cut.length == 1 else str(cut.length)
-    default = cut or Cut(0, 1, False)
+    default = cut or WindowSettings(0, 1, False)
     data_set = arguments.read_data(
         data,
         window or length,

@@ -111,11 +111,11 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the table as text of 120 columns."""
-        from milopt.comparison.layout import Layout
+        from milopt.comparison.layout import ComparisonLayout
 
         if not self.cells:
             return "\n".join(self.closing_lines())
-        layout = Layout([cell.model for cell in self.cells], [cell.solver for cell in self.cells])
+        layout = ComparisonLayout([cell.model for cell in self.cells], [cell.solver for cell in self.cells])
         lines = [*layout.header()]
         for agreement, cells in zip(self.agreements, group_by_model(self.cells).values(), strict=True):
             lines += [line for cell in cells for line in layout.row(cell)] + layout.summary(agreement)

@@ -33,7 +33,7 @@ COLUMN_GAP = "  "
 UNCERTIFIED_MARK = "!"
 
 
-class Layout:
+class ComparisonLayout:
     """Formatter of a table, row by row; it also collects and numbers the notes.
 
     Parameters
@@ -88,11 +88,11 @@ class Layout:
         self._last_model = cell.model
         left = self._indent + COLUMN_GAP.join(column.align(column.text(cell)) for column in self._left)
         if cell.is_not_run:
-            return [*lines, f"{left}{COLUMN_GAP}{refusal_label(cell)} {self._note_number(cell)}"]
+            return [*lines, f"{left}{COLUMN_GAP}{refusal_label(cell)} {self._footnote_number(cell)}"]
         texts = [column.text(cell) for column in self._answer]
         if cell.reason:
             # In the row of a failed cell, the last column shows the number of the note with the reason.
-            texts[-1] = self._note_number(cell)
+            texts[-1] = self._footnote_number(cell)
         right = COLUMN_GAP.join(column.align(text) for column, text in zip(self._answer, texts, strict=True))
         return [*lines, (left + COLUMN_GAP + right).rstrip()]
 
@@ -120,7 +120,7 @@ class Layout:
     def _indent(self) -> str:
         return "" if self.is_wide else "  "
 
-    def _note_number(self, cell: ComparisonCell) -> str:
+    def _footnote_number(self, cell: ComparisonCell) -> str:
         """Return the number of the note with the reason of a cell, such as "[1]"; equal notes share a number."""
         starts_with_solver = cell.reason.startswith(f"{cell.solver} ")
         text = cell.reason if cell.skipped or starts_with_solver else f"{cell.solver}: {cell.reason}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from milopt.comparison.agreement import Agreement, compare_objectives
 from milopt.comparison.cell import ComparisonCell
 from milopt.comparison.formulation import program_sizes, unsupported_reason
-from milopt.comparison.layout import OPTIMUM_COLUMNS, Layout
+from milopt.comparison.layout import OPTIMUM_COLUMNS, ComparisonLayout
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import ConvexityError, MiloptError, SolverError, UnsupportedError
@@ -63,7 +63,7 @@ class SolverComparison:
 
     def __str__(self) -> str:
         """Return the table as text."""
-        layout = Layout(
+        layout = ComparisonLayout(
             [row.model for row in self.rows], [row.solver for row in self.rows], PAGE_WIDTH, OPTIMUM_COLUMNS
         )
         rows = [layout.row(row) for row in self.rows]

@@ -120,7 +120,7 @@ class AffineLowering:
         """Free functions (functions without a dictionary), in the order of their declaration."""
         return list(self._points)
 
-    def points_of(self, function: Function) -> list[Points]:
+    def evaluation_points(self, function: Function) -> list[Points]:
         """Return all points at which a free function is evaluated, as the arrays that the declaration contains."""
         return self._points[function]
 

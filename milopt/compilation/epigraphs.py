@@ -16,7 +16,7 @@ from milopt.arrays import Index
 from milopt.compilation.affine_lowering import AffineLowering
 from milopt.compilation.evaluation_form import LoweredBlock
 from milopt.compilation.rows import Rows, unit_rows
-from milopt.compilation.template import Template, TemplatePart, read_template
+from milopt.compilation.template import EpigraphTemplate, TemplatePart, read_template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.expression import Expression
@@ -40,7 +40,7 @@ class LoweredEpigraph:
     """Runs (groups of consecutive entries) of the argument; entry k of `entries` depends on run k."""
     index: Index
     """Entries of the argument that are in the runs."""
-    template: Template
+    template: EpigraphTemplate
     _: KW_ONLY
     blocks: list[LoweredBlock] = field(default_factory=list)
     """Rows of the epigraph, one block per part of the template; empty if the epigraph is in a declared block."""
@@ -48,7 +48,7 @@ class LoweredEpigraph:
     columns: Index | None = None
     """Auxiliary columns t; None if the rest of a declared row serves as t."""
     new: tuple[Index, ...] = ()
-    """Further auxiliary columns of the epigraph, one array per entry of `Template.new`."""
+    """Further auxiliary columns of the epigraph, one array per entry of `EpigraphTemplate.new`."""
     rows: tuple[Index, ...] | None = None
     """Per part of the template, the positions of its rows in the declared block; None if these are 0, 1, 2, ..."""
 
@@ -61,7 +61,7 @@ class Epigraphs:
         self._argument_rows = argument_rows
         self.lowered: list[LoweredEpigraph] = []
         self._columns: dict[Atom, Index] = {}
-        self._templates: dict[tuple[Atom, bytes], tuple[Segments, Index, Template]] = {}
+        self._templates: dict[tuple[Atom, bytes], tuple[Segments, Index, EpigraphTemplate]] = {}
 
     @property
     def blocks(self) -> list[LoweredBlock]:
@@ -89,7 +89,7 @@ class Epigraphs:
         wide = rows.widen(self.affine.width)
         return Rows(sp.csr_array(wide.A + pick), wide.E, wide.g)
 
-    def get_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, Template]:
+    def get_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, EpigraphTemplate]:
         """Return (runs, index, template) of some entries of an atom, from the cache if possible.
 
         `runs` are the runs of the argument on which the entries depend, `index` the entries of the argument in these
@@ -105,7 +105,7 @@ class Epigraphs:
         """Return the affine rows T t + E e + N v + g of one part of a template.
 
         `t` and `e` are the rows for t and for the argument of the atom (`e` is None if the argument is a free
-        function). `new` are the columns v, one array per entry of `Template.new`.
+        function). `new` are the columns v, one array per entry of `EpigraphTemplate.new`.
         """
         width, points = self.affine.width, self.affine.point_counts
         rows = t.widen(width, points).left_multiply(part.T)
@@ -140,7 +140,7 @@ class Epigraphs:
             epigraph.blocks = self._epigraph_blocks(epigraph)
         return known
 
-    def resolve_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, Template]:
+    def resolve_template(self, atom: Atom, entries: Index) -> tuple[Segments, Index, EpigraphTemplate]:
         """Return (runs, index, template) as `get_template` does, also for a function f with a dictionary as argument.
 
         Such a function is treated as the vector B a with ||B a|| = ||f||.

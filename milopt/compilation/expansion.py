@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from milopt.arrays import Index, Vector
 from milopt.compilation.epigraphs import LoweredEpigraph, argument_entry_per_row
 from milopt.compilation.rows import Rows
-from milopt.compilation.template import Template
+from milopt.compilation.template import EpigraphTemplate
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_rows, take_rows
@@ -24,7 +24,7 @@ A row may have several entries of atoms, except in `expand_rows`.
 
 
 @dataclass(frozen=True)
-class Expansion:
+class RowExpansion:
     """Expansion of declared rows: the copies of each row, and the terms that atoms add to the copies."""
 
     entries: AtomEntries | None
@@ -67,10 +67,10 @@ class Expansion:
 def expand_rows(
     entries: AtomEntries,
     count: int,
-    template: Callable[[Atom, Index], tuple[Segments, Index, Template]],
+    template: Callable[[Atom, Index], tuple[Segments, Index, EpigraphTemplate]],
     argument: Callable[[Atom, Index], Rows],
     is_reusable: bool,
-) -> Expansion:
+) -> RowExpansion:
     """Expand `count` declared rows: a row with an atom entry becomes one row per row of the entry's epigraph.
 
     Each row has at most one atom entry; a row without one gives one row. `template` is `Epigraphs.get_template`.
@@ -102,7 +102,7 @@ def expand_rows(
         lowered.append(LoweredEpigraph(atom, at.entries, at, index, read, rows=(place,)))
     group = np.where(instance >= 0, np.cumsum(copies > 1)[declared] - 1, -1)
     group[copies[declared] == 1] = -1
-    return Expansion(
+    return RowExpansion(
         entries=entries if is_reusable else None,
         count=count,
         declared=declared,

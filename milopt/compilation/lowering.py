@@ -23,7 +23,7 @@ from milopt.compilation.entry_sides import ABOVE, BELOW, keep_entries
 from milopt.compilation.entry_uses import EntryUses, find_entry_uses
 from milopt.compilation.epigraphs import Epigraphs, LoweredEpigraph, inlined_epigraph_block, multiply_rows
 from milopt.compilation.evaluation_form import EvaluationForm, FunctionSpace, LoweredBlock, Objective, SquaredTerm
-from milopt.compilation.expansion import AtomEntries, Expansion, expand_rows
+from milopt.compilation.expansion import AtomEntries, RowExpansion, expand_rows
 from milopt.compilation.minorant import Minorant, StandIns
 from milopt.compilation.rows import Rows
 from milopt.compilation.stand_ins import OtherSideStandIns
@@ -49,7 +49,7 @@ class Lowering:
         self.epigraphs = Epigraphs(self.affine, lambda atom, index: self.argument_rows(atom, ABOVE, index))
         self.inlined: dict[str, list[LoweredEpigraph]] = {}
         """Per declared block, the epigraphs that were written into its rows."""
-        self._expansions: dict[str, Expansion] = {}
+        self._expansions: dict[str, RowExpansion] = {}
         """Last expansion of each block; it contains no minorants, so it stays valid if minorants change."""
         self._uses: dict[Atom, EntryUses] | None = None
 
@@ -71,7 +71,7 @@ class Lowering:
             lower=np.concatenate([np.zeros(0), *linear.lower]),
             upper=np.concatenate([np.zeros(0), *linear.upper]),
             integer=np.concatenate([np.zeros(0, dtype=bool), *linear.integer]),
-            spaces=tuple(FunctionSpace(f, tuple(linear.points_of(f))) for f in linear.free_functions),
+            spaces=tuple(FunctionSpace(f, tuple(linear.evaluation_points(f))) for f in linear.free_functions),
             blocks=tuple(block.widen(linear.width, linear.point_counts) for block in blocks),
             objective=objective.widen(linear.width, linear.point_counts),
             maximize=self.program.maximizes,

@@ -145,7 +145,7 @@ def stream_squares(linear: AffineLowering, atoms: Sequence[tuple[Atom, float]]) 
             values = _feature_values(leaf, rows)
             for running_sum in together:
                 running_sum.add(rows, values)
-    return [running_sum.finish(linear, _theta_columns(linear, running_sum)) for running_sum in sums]
+    return [running_sum.finish(linear, _map_theta_to_columns(linear, running_sum)) for running_sum in sums]
 
 
 def _feature_values(leaf: FunctionEvaluation, rows: slice) -> Matrix:
@@ -166,7 +166,7 @@ def _start_sum(atom: Atom, factor: float) -> _StreamedSum:
     return _StreamedSum(atom, factor, leaf, C, rest, C.data if diagonal else None)
 
 
-def _theta_columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
+def _map_theta_to_columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:
     """Return the column of each entry of theta (coefficients of the function, then the other variables)."""
     held: list[Leaf] = [running_sum.leaf.function.coefficients]
     held += [leaf for leaf, _ in running_sum.atom.argument.terms if leaf is not running_sum.leaf]

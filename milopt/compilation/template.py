@@ -69,7 +69,7 @@ class TemplatePart:
 
 
 @dataclass(frozen=True)
-class Template:
+class EpigraphTemplate:
     """Epigraph of an atom on some runs of its argument: parts (one per cone membership) and new columns."""
 
     parts: tuple[TemplatePart, ...]
@@ -88,7 +88,7 @@ class _Placeholder(Leaf):
         return self.name
 
 
-def read_template(atom: Atom, at: Segments) -> Template:
+def read_template(atom: Atom, at: Segments) -> EpigraphTemplate:
     """Return the matrices of the epigraph of an atom on the runs `at` of its argument."""
     t, e = _Placeholder("t", at.count), _Placeholder("e", at.entry_count)
     new: list[tuple[_Placeholder, NewColumns]] = []
@@ -100,7 +100,7 @@ def read_template(atom: Atom, at: Segments) -> Template:
 
     memberships = atom.epigraph(t, e, at, new_columns)
     known = [t, e, *(leaf for leaf, _ in new)]
-    return Template(
+    return EpigraphTemplate(
         tuple(_read_part(atom, membership, known) for membership in memberships), tuple(columns for _, columns in new)
     )
 

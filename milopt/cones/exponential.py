@@ -33,7 +33,9 @@ class Exponential(Cone):
     def distance(self, s: Vector, sizes: Index) -> Vector:
         """Return the distance from (x, y, z) to the nearest of three points of K: z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
-        return _smallest_distance(points, _nearest_on_face(points), _lower_x(points), _raise_z(points))
+        return _smallest_distance(
+            points, _nearest_on_face(points), _lower_x_into_cone(points), _raise_z_into_cone(points)
+        )
 
     def dual_distance(self, z: Vector, sizes: Index) -> Vector:
         """Return the distance from (u, v, w) to the nearest of three points of K*: w raised, v raised, or u = 0."""
@@ -42,7 +44,9 @@ class Exponential(Cone):
     def move_inside(self, s: Vector, sizes: Index) -> Vector:
         """Return the nearest to (x, y, z) of three points of K: with z raised, x lowered, or y = 0."""
         points = s.reshape(-1, 3)
-        return _nearest_candidate(points, _nearest_on_face(points), _lower_x(points), _raise_z(points)).ravel()
+        return _nearest_candidate(
+            points, _nearest_on_face(points), _lower_x_into_cone(points), _raise_z_into_cone(points)
+        ).ravel()
 
     def move_inside_dual(self, z: Vector, sizes: Index) -> Vector:
         """Return the nearest to (u, v, w) of three points of K*: with w raised, v raised, or u = 0."""
@@ -63,7 +67,7 @@ def _nearest_on_face(points: Matrix) -> Matrix:
     return np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
 
 
-def _lower_x(points: Matrix) -> Matrix:
+def _lower_x_into_cone(points: Matrix) -> Matrix:
     """Return each point (x, y, z) with x lowered to y log(z/y) if x is larger; x becomes -inf if y <= 0 or z <= 0."""
     x, y, z = points.T
     possible = (y > 0.0) & (z > 0.0)
@@ -73,7 +77,7 @@ def _lower_x(points: Matrix) -> Matrix:
     return np.column_stack([np.minimum(x, highest), y, z])
 
 
-def _raise_z(points: Matrix) -> Matrix:
+def _raise_z_into_cone(points: Matrix) -> Matrix:
     """Return each point (x, y, z) with z raised to y exp(x/y) if z is smaller; z becomes inf if y <= 0."""
     x, y, z = points.T
     bottom = np.where(y > 0.0, y, 1.0)
@@ -89,7 +93,7 @@ def _dual_candidates(z: Vector) -> tuple[Matrix, Matrix, Matrix]:
     face = np.column_stack([np.zeros(u.size), np.maximum(v, 0.0), np.maximum(w, 0.0)])
     primal = points @ DUAL_TO_PRIMAL_MATRIX.T
     # The first entry of the primal point is u - v, so lowering that entry by d raises v by d.
-    lowered, raised = _lower_x(primal), _raise_z(primal)
+    lowered, raised = _lower_x_into_cone(primal), _raise_z_into_cone(primal)
     shifted_v = np.column_stack([u, np.where(lowered[:, 0] < primal[:, 0], u - lowered[:, 0], v), w])
     return face, shifted_v, np.column_stack([u, v, raised[:, 2]])
 

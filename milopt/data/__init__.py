@@ -1,6 +1,6 @@
 """Data sets: the embedded ones, data files, data frames, and time series as bags of windows."""
 
-from milopt.data.catalogue import KnownSet as KnownSet
+from milopt.data.catalogue import KnownDataSet as KnownDataSet
 from milopt.data.catalogue import known_data_sets as known_data_sets
 from milopt.data.data_set import DataSet as DataSet
 from milopt.data.frames import from_frame as from_frame

@@ -17,7 +17,7 @@ _TRAIN_SUFFIX, _TEST_SUFFIX = "_train", "_test"
 
 
 @dataclass(frozen=True)
-class KnownSet:
+class KnownDataSet:
     """Data set that `load_data` finds by name.
 
     Attributes
@@ -38,7 +38,7 @@ class KnownSet:
     content: str = ""
 
 
-def known_data_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[KnownSet, ...]:
+def known_data_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[KnownDataSet, ...]:
     """List the data sets that can be loaded by name.
 
     CSV files without a `bag` and a `label` column are omitted.
@@ -50,7 +50,7 @@ def known_data_sets(data_dir: str | os.PathLike[str] | None = None) -> tuple[Kno
 
     Returns
     -------
-    tuple of KnownSet
+    tuple of KnownDataSet
         The embedded data sets, then those of the directory.
 
     Examples
@@ -70,15 +70,15 @@ def _may_contain_bags(path: Path) -> bool:
     return READERS.get(format_ending(path.name) or "") is not read_csv or has_bag_columns(path)
 
 
-def embedded_sets() -> tuple[KnownSet, ...]:
+def embedded_sets() -> tuple[KnownDataSet, ...]:
     """Return the embedded data sets; `paths` is empty if the files are missing from the installation."""
     paths = {entry.name: entry.paths for entry in _list_folder(EMBEDDED_FOLDER)}
     return tuple(
-        KnownSet(name, paths.get(name, ()), "embedded", content) for name, content in EMBEDDED_DESCRIPTIONS.items()
+        KnownDataSet(name, paths.get(name, ()), "embedded", content) for name, content in EMBEDDED_DESCRIPTIONS.items()
     )
 
 
-def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownSet]:
+def folder_sets(data_dir: str | os.PathLike[str] | None = None) -> list[KnownDataSet]:
     """Return the data sets in `data_dir` (or in $MILOPT_DATA): files with the ending of a supported format."""
     return _list_folder(_resolve_folder(data_dir))
 
@@ -94,7 +94,7 @@ def _resolve_folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
     return folder
 
 
-def _list_folder(folder: Path | None) -> list[KnownSet]:
+def _list_folder(folder: Path | None) -> list[KnownDataSet]:
     """Return the data sets of a directory (without subdirectories), sorted by name; an empty list for None.
 
     Of several files with the same name, the one with the first format of `READERS` and `SERIES_FORMATS` is used.
@@ -106,7 +106,7 @@ def _list_folder(folder: Path | None) -> list[KnownSet]:
     except OSError as error:
         raise DataError(f"{format_path(folder)}: the directory cannot be listed ({error.strerror}).") from None
     order = (*READERS, *SERIES_FORMATS)
-    best: dict[str, tuple[int, KnownSet]] = {}
+    best: dict[str, tuple[int, KnownDataSet]] = {}
     for name in names:
         end = format_ending(name)
         if end is None:
@@ -120,7 +120,7 @@ def _list_folder(folder: Path | None) -> list[KnownSet]:
                 stem, paths = stem[: -len(_TRAIN_SUFFIX)], (folder / name, test)
         rank = order.index(end)
         if stem and (stem not in best or rank < best[stem][0]):
-            best[stem] = (rank, KnownSet(stem, paths, str(folder)))
+            best[stem] = (rank, KnownDataSet(stem, paths, str(folder)))
     return sorted((entry for _, entry in best.values()), key=lambda entry: (entry.name.casefold(), entry.name))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from milopt.data.catalogue import KnownSet, embedded_sets, find_test_file, folder_sets, known_data_sets
+from milopt.data.catalogue import KnownDataSet, embedded_sets, find_test_file, folder_sets, known_data_sets
 from milopt.data.csv_file import TableColumns, read_csv
 from milopt.data.data_set import DataSet, as_label_array
 from milopt.data.embedded import check_embedded_file
@@ -94,7 +94,7 @@ def load_data(
     return replace(data, name=chosen.name, test=test and replace(test, source=shipped or test.source), source=shipped)
 
 
-def _find_data_set_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownSet:
+def _find_data_set_by_name(name: str, data_dir: str | os.PathLike[str] | None) -> KnownDataSet:
     """Return the data set of this name, in any case; embedded sets come first, and among these an exact match."""
     folded = name.casefold()
     # Embedded sets must be found even if MILOPT_DATA is invalid.

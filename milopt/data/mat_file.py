@@ -62,17 +62,17 @@ class _MatFile:
         """Return the data set by the first layout that fits: toolbox, cells, matrix; raise an error if none fits."""
         ident = self.variables.get("ident")
         if isinstance(ident, dict) and {"data", "nlab", "lablist"} <= self.variables.keys():
-            return self._from_toolbox(ident)
+            return self._data_from_prtools(ident)
         cells = [value for value in self.variables.values() if isinstance(value, CellArray) and _has_bags(value)]
         if len(cells) == 1:
-            return self._from_cells(cells[0])
+            return self._data_from_cells(cells[0])
         matrix = self._first_variable(_MATRIX_NAMES)
         if isinstance(matrix, (np.ndarray, sp.csc_array)):
-            return self._from_matrix(matrix)
+            return self._data_from_matrix(matrix)
         names = ", ".join(quote(key) for key in list(self.variables)[:8]) or "nothing"
         raise self._make_error(f"the file contains {names}, and none of them has bags; {_LAYOUT_ADVICE}")
 
-    def _from_cells(self, cells: CellArray) -> DataSet:
+    def _data_from_cells(self, cells: CellArray) -> DataSet:
         """Return the data set of a cell array of bags, with labels in a variable or in the last column of cells."""
         count, width = cells.shape[0], len(cells.items) // max(cells.shape[0], 1)
         labels = self._first_variable(_LABEL_NAMES)
@@ -90,7 +90,7 @@ class _MatFile:
             raise self._make_error(str(error).rstrip(".")) from None
         return label_bags(converted, texts, self.name, self.path, labelled=self.labelled)
 
-    def _from_matrix(self, matrix: Value) -> DataSet:
+    def _data_from_matrix(self, matrix: Value) -> DataSet:
         """Return the data set of a matrix of instances, with variables for the bag and the label of each instance."""
         ids, labels = self._first_variable(_BAG_ID_NAMES), self._first_variable(_LABEL_NAMES)
         if ids is None or (labels is None and self.labelled):
@@ -101,7 +101,7 @@ class _MatFile:
         rows = self._as_points(matrix, "the matrix")
         return group_rows(names, texts, rows, self.name, self.path, labelled=self.labelled)
 
-    def _from_toolbox(self, ident: dict[str, Value]) -> DataSet:
+    def _data_from_prtools(self, ident: dict[str, Value]) -> DataSet:
         """Return the data set of a PRTools dataset.
 
         The labels of such a dataset belong to instances. If there is a label "positive", a bag is positive if one of

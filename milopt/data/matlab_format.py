@@ -57,11 +57,11 @@ def read_variables(content: bytes) -> dict[str, Value]:
     values: dict[str, Value] = {}
     unpacked = 0
     # Use views, so that a nested variable is in memory only once.
-    for kind, body in _Elements(memoryview(content)[128:], order, padded=False):
+    for kind, body in _ElementReader(memoryview(content)[128:], order, padded=False):
         if kind == _COMPRESSED_ELEMENT:
             inner = _decompress(body, 8 * MAX_UNPACKED_VALUES - unpacked)
             unpacked += len(inner)
-            kind, body = next(iter(_Elements(memoryview(inner), order)), (0, body))
+            kind, body = next(iter(_ElementReader(memoryview(inner), order)), (0, body))
         if kind == _MATRIX_ELEMENT:
             name, value = _parse_array(body, order, 0)
             if value is not None:
@@ -70,7 +70,7 @@ def read_variables(content: bytes) -> dict[str, Value]:
 
 
 @dataclass
-class _Elements:
+class _ElementReader:
     """Elements of a range of bytes; each element has a type (a number of the format) and a body of bytes.
 
     `order` is the byte order ("<" or ">"), `at` the position of the next element, and `padded` states whether
@@ -125,7 +125,7 @@ def _parse_array(body: memoryview, order: str, depth: int) -> tuple[str, Value |
         return "", np.empty((0, 0))
     if depth > _MAX_NESTING_DEPTH:
         raise BrokenFileError(f"cells are nested more than {_MAX_NESTING_DEPTH} deep")
-    parts = _Elements(body, order)
+    parts = _ElementReader(body, order)
     flags = _take_integers(parts, "u4")
     if flags.size != 2:
         raise BrokenFileError("a variable has no flags")
@@ -147,7 +147,7 @@ def _parse_array(body: memoryview, order: str, depth: int) -> tuple[str, Value |
     return name, _take_sparse_matrix(parts, shape) if kind == _SPARSE_CLASS else _take_full_array(parts, shape)
 
 
-def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
+def _cell_count(shape: tuple[int, ...], parts: _ElementReader) -> int:
     """Return the number of cells of an array, or raise an error if the file has less than 8 bytes for each of them."""
     count = prod(shape)
     if count > min((len(parts.content) - parts.at) // 8, MAX_TABLE_COLUMNS):
@@ -155,7 +155,7 @@ def _cell_count(shape: tuple[int, ...], parts: _Elements) -> int:
     return count
 
 
-def _parse_child(parts: _Elements, order: str, depth: int) -> Value:
+def _parse_child(parts: _ElementReader, order: str, depth: int) -> Value:
     """Return the next value of a cell array or struct."""
     kind, body = parts.take()
     value = _parse_array(body, order, depth + 1)[1] if kind == _MATRIX_ELEMENT else None
@@ -164,7 +164,7 @@ def _parse_child(parts: _Elements, order: str, depth: int) -> Value:
     return value
 
 
-def _parse_fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: int, is_object: bool) -> Value:
+def _parse_fields(parts: _ElementReader, order: str, shape: tuple[int, ...], depth: int, is_object: bool) -> Value:
     """Return the fields of a 1 x 1 struct or object by name; raise an error for an array of structs."""
     if is_object:
         parts.take()
@@ -179,7 +179,7 @@ def _parse_fields(parts: _Elements, order: str, shape: tuple[int, ...], depth: i
     return {name: _parse_child(parts, order, depth) for name in names}
 
 
-def _take_integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
+def _take_integers(parts: _ElementReader, dtype: str) -> npt.NDArray[Any]:
     """Return the next element as an array of 4-byte integers of this dtype ("i4" or "u4")."""
     _, body = parts.take()
     if len(body) % 4:
@@ -187,7 +187,7 @@ def _take_integers(parts: _Elements, dtype: str) -> npt.NDArray[Any]:
     return np.frombuffer(body, parts.order + dtype)
 
 
-def _take_numbers(parts: _Elements) -> npt.NDArray[Any]:
+def _take_numbers(parts: _ElementReader) -> npt.NDArray[Any]:
     """Return the next element as a 1-D array of numbers of the type that the element states."""
     kind, body = parts.take()
     if kind not in _NUMPY_TYPES:
@@ -198,7 +198,7 @@ def _take_numbers(parts: _Elements) -> npt.NDArray[Any]:
     return np.frombuffer(body, dtype)
 
 
-def _take_full_array(parts: _Elements, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _take_full_array(parts: _ElementReader, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return the next element as a full array of this shape."""
     values = _take_numbers(parts)
     if values.size != prod(shape):
@@ -206,7 +206,7 @@ def _take_full_array(parts: _Elements, shape: tuple[int, ...]) -> npt.NDArray[An
     return values.reshape(shape, order="F")
 
 
-def _take_sparse_matrix(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_array:
+def _take_sparse_matrix(parts: _ElementReader, shape: tuple[int, ...]) -> sp.csc_array:
     """Return the next elements (row indices, column starts, values) as a sparse matrix of this shape."""
     rows, bounds, values = _take_integers(parts, "i4"), _take_integers(parts, "i4"), _take_numbers(parts)
     count = int(bounds[-1]) if bounds.size == shape[1] + 1 else -1
@@ -218,7 +218,7 @@ def _take_sparse_matrix(parts: _Elements, shape: tuple[int, ...]) -> sp.csc_arra
     return sp.csc_array(pieces, shape=shape)
 
 
-def _take_text_rows(parts: _Elements, shape: tuple[int, ...]) -> list[str]:
+def _take_text_rows(parts: _ElementReader, shape: tuple[int, ...]) -> list[str]:
     """Return the rows of a character array of this shape as strings, without blanks at their ends."""
     if not prod(shape):
         return []

@@ -33,7 +33,7 @@ def read_npz(path: Path, name: str, labelled: bool = True) -> DataSet:
     arrays = _read_arrays(path)
     beside = path.with_suffix(".npy")
     if "instances" not in arrays and beside.is_file():
-        arrays["instances"] = _map_beside(beside)
+        arrays["instances"] = _map_instances_file(beside)
     for wanted in ("instances", "labels"):
         if wanted not in arrays and (labelled or wanted == "instances"):
             raise file_error(path, f'there is no array "{wanted}"; save instances, offsets and labels')
@@ -51,7 +51,7 @@ def read_npz(path: Path, name: str, labelled: bool = True) -> DataSet:
     return group_rows(names, [""] * len(names) if labels is None else labels, instances, name, path, labelled=labelled)
 
 
-def _map_beside(path: Path) -> npt.NDArray[Any]:
+def _map_instances_file(path: Path) -> npt.NDArray[Any]:
     """Return the instances of a `.npy` file, memory-mapped."""
     try:
         return map_npy(path)

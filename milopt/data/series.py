@@ -74,11 +74,13 @@ def from_series(
         lengths = list(length)
         if not lengths:
             raise ParameterError("length is an empty list: give at least one window length.")
-        return tuple(_cut(series, each, stride, znormalise, channels is not None) for each in lengths)
-    return _cut(series, length, stride, znormalise, channels is not None)
+        return tuple(_cut_series(series, each, stride, znormalise, channels is not None) for each in lengths)
+    return _cut_series(series, length, stride, znormalise, channels is not None)
 
 
-def _cut(series: tuple[Floats, ...], length: object, stride: object, znormalise: bool, has_channels: bool) -> Bags:
+def _cut_series(
+    series: tuple[Floats, ...], length: object, stride: object, znormalise: bool, has_channels: bool
+) -> Bags:
     """Return the bags of windows of series with one channel, or with several if `has_channels`."""
     if not has_channels:
         return make_windows(series, length, stride, znormalise)

@@ -19,7 +19,7 @@ from milopt.errors import BagsError
 
 
 @dataclass(frozen=True)
-class Cut:
+class WindowSettings:
     """Settings with which windows were cut from series: length, stride and normalisation.
 
     Windows that were cut with different settings are not comparable.
@@ -71,9 +71,9 @@ class Windows(Bags):
         return make_read_only(instances)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> WindowSettings:
         """Settings with which the windows were cut."""
-        return Cut(self._length, self._stride, self._znormalise)
+        return WindowSettings(self._length, self._stride, self._znormalise)
 
     @property
     def series(self) -> tuple[Floats, ...]:

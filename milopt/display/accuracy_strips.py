@@ -26,7 +26,7 @@ MAX_STACK_HEIGHT = 0.34
 
 
 @dataclass(frozen=True, eq=False)
-class Strip:
+class AccuracyStrip:
     """Accuracies of one model.
 
     Attributes
@@ -82,7 +82,7 @@ class AccuracyStripsDisplay(Display):
     ['ls-svm', 'set-kernel-svm']
     """
 
-    strips: tuple[Strip, ...]
+    strips: tuple[AccuracyStrip, ...]
     title: str = ""
     error_over: str = ""
 
@@ -103,7 +103,7 @@ class AccuracyStripsDisplay(Display):
             The display that was drawn.
         """
         strips = [
-            Strip(
+            AccuracyStrip(
                 row.model,
                 np.array([record.accuracy for record in report.records if record.model == row.model]),
                 row.accuracy,
@@ -131,12 +131,12 @@ class AccuracyStripsDisplay(Display):
         AccuracyStripsDisplay
             The display that was drawn.
         """
-        strips: dict[str, Strip] = {}
+        strips: dict[str, AccuracyStrip] = {}
         for cell in comparison.cells:
             if cell.accuracies:
                 values = np.array(cell.accuracies)
                 error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else None
-                strips.setdefault(cell.model, Strip(cell.model, values, float(values.mean()), error))
+                strips.setdefault(cell.model, AccuracyStrip(cell.model, values, float(values.mean()), error))
         return cls(tuple(strips.values()), f"{comparison.data}, {comparison.folds} folds", "folds").plot(ax)
 
     @draws
@@ -164,7 +164,7 @@ class AccuracyStripsDisplay(Display):
         everything = np.concatenate([strip.values for strip in self.strips])
         span = max(float(np.ptp(everything)), 0.05)
         for row, strip in enumerate(self.strips):
-            heights = _stack(strip.values, span / CELLS_PER_AXIS)
+            heights = _stack_heights(strip.values, span / CELLS_PER_AXIS)
             colour = COLOURS[row % (len(COLOURS) - 1)]
             axes.scatter(strip.values, row + heights, s=14, color=colour, alpha=0.75, linewidths=0, zorder=4)
             error = None if strip.standard_error is None else [strip.standard_error]
@@ -184,7 +184,7 @@ class AccuracyStripsDisplay(Display):
         return self._set_axes(axes)
 
 
-def _stack(values: Floats, cell: float) -> Floats:
+def _stack_heights(values: Floats, cell: float) -> Floats:
     """Return the heights of points, so that points in the same cell of the axis are above each other around 0."""
     heights = np.zeros(values.size)
     cells = np.round(values / cell).astype(np.int64)

@@ -32,7 +32,7 @@ ZERO_GAP_TOLERANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ConvergenceCurve:
     """Steps of one program. Values that a step does not have are NaN.
 
     Attributes
@@ -116,7 +116,7 @@ class ConvergenceDisplay(Display):
     'step'
     """
 
-    curves: tuple[Curve, ...]
+    curves: tuple[ConvergenceCurve, ...]
 
     @classmethod
     def from_estimator(cls, model: BagClassifier, *, scale: str = "linear", ax: Axes | None = None) -> Self:
@@ -210,7 +210,7 @@ class ConvergenceDisplay(Display):
         return self._set_axes(axes)
 
 
-def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
+def _draw_values(axes: Axes, curve: ConvergenceCurve, colour: str, other: str) -> None:
     """Draw objectives in `colour`, and proved bounds in the colour `other`, of one program by step."""
     steps = np.arange(1, curve.objective.size + 1)
     mark = "o" if steps.size <= 40 else ""
@@ -226,7 +226,7 @@ def _draw_values(axes: Axes, curve: Curve, colour: str, other: str) -> None:
         axes.plot(steps, curve.reached, color="0.6", linestyle=":", marker=mark, markersize=2, label=curve.name + word)
 
 
-def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
+def _annotate_alternating_scheme(axes: Axes, curve: ConvergenceCurve) -> None:
     """Mark the step that is the result, state the termination, and draw how many witnesses each step changed."""
     from matplotlib.ticker import MaxNLocator
 
@@ -246,7 +246,7 @@ def _annotate_alternating_scheme(axes: Axes, curve: Curve) -> None:
     axes.patch.set_visible(False)
 
 
-def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw_gap(axes: Axes, curve: ConvergenceCurve, colour: str) -> None:
     """Draw the gap of one program by step; without bounds, draw the distance of the objective to its last value."""
     gap = curve.gap
     steps, word = np.arange(1, gap.size + 1), "bound − value" if np.isfinite(curve.bound[-1]) else "best edge − value"
@@ -264,14 +264,14 @@ def _draw_gap(axes: Axes, curve: Curve, colour: str) -> None:
     )
 
 
-def _make_curve(result: Result, name: str) -> Curve:
+def _make_curve(result: Result, name: str) -> ConvergenceCurve:
     """Return the curve of a result; `name` is the prefix in the legend. Raise an error if there are no steps."""
     if not any(np.isfinite(step.objective) for step in result.history):
         if result.certificate is None or not np.isfinite(result.objective):
             why = result.message or f"it ended as {result.termination}, without a point"
             raise MiloptError(f"{result.program.name!r} has no steps to draw: {why.rstrip('.')}.")
         unknown, objective = np.array([np.nan]), np.array([result.objective])
-        return Curve(name, False, objective, unknown, unknown, unknown, certificate=result.certificate)
+        return ConvergenceCurve(name, False, objective, unknown, unknown, unknown, certificate=result.certificate)
     bound = _replace_non_finite_by_nan([step.bound for step in result.history])
     if result.bound is not None:
         # At the end, with all rows present, a better bound may have been proved than after the last step.
@@ -281,7 +281,7 @@ def _make_curve(result: Result, name: str) -> Curve:
     settled = result.termination is Termination.STATIONARY
     rises = result.program.core.maximizes
     best = objective.size - 1 if settled else int((np.nanargmax if rises else np.nanargmin)(objective))
-    return Curve(
+    return ConvergenceCurve(
         name,
         bool(result.program.oracles),
         objective,

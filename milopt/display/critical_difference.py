@@ -164,13 +164,13 @@ class CriticalDifferenceDisplay(Display):
         """
         longest = max(map(len, self.ranking.models)) + len(" (1.00)")
         width = max(6.4, 3.4 + 2 * INCHES_PER_CHARACTER * longest)
-        return width, INCHES_PER_UNIT * (self._depth() + RULER_HEIGHT + 0.9) + 1.1
+        return width, INCHES_PER_UNIT * (self._lowest_name_depth() + RULER_HEIGHT + 0.9) + 1.1
 
     def _names_start(self) -> float:
         """Return the distance of the first name below the axis, which depends on the number of bars."""
         return FIRST_BAR + BAR_DISTANCE * sum(map(len, self._find_all_bars().values())) + 0.5
 
-    def _depth(self) -> float:
+    def _lowest_name_depth(self) -> float:
         """Return the distance of the lowest name below the axis, with a margin."""
         return self._names_start() + LABEL_DISTANCE * ((len(self.ranking.models) + 1) // 2 - 1) + 0.5
 
@@ -206,7 +206,7 @@ class CriticalDifferenceDisplay(Display):
         k = len(self.ranking.models)
         side = NAME_COLUMN * (k - 1)
         axes.set_xlim(1 - side, k + side)
-        axes.set_ylim(-self._depth(), RULER_HEIGHT + 0.9)
+        axes.set_ylim(-self._lowest_name_depth(), RULER_HEIGHT + 0.9)
         axes.spines[["left", "right", "bottom"]].set_visible(False)
         axes.spines["top"].set_visible(True)
         axes.spines["top"].set_position(("data", 0.0))

@@ -163,13 +163,13 @@ class PatternsDisplay(Display):
         if not self.drawn_count:
             raise MiloptError("The model has no patterns to draw: all columns have weight 0.")
         series = None if self.table.series is None else select_feature(self.table.series, self.feature)
-        whole, self.axes_ = self._divide(ax)
+        whole, self.axes_ = self._divide_axes(ax)
         self.lines_ = []
         for k, axes in enumerate(self.axes_):
             style = self._line_style(k)
             # The neighbour is wider than the pattern, so that it is visible on both sides even if the two coincide.
             width = style["linewidth"] + 2.5 if series is None else 1.0
-            axes.plot(self._background(k, series), color="0.8" if series is None else GREY, linewidth=width)
+            axes.plot(self._background_values(k, series), color="0.8" if series is None else GREY, linewidth=width)
             start = 0 if series is None or self.table.starts is None else int(self.table.starts[k])
             values = self._drawn_values(k)
             self.lines_ += axes.plot(start + np.arange(values.size), values, **style)
@@ -177,7 +177,7 @@ class PatternsDisplay(Display):
             hide_upper_right_borders(axes)
         return self._set_axes(whole)
 
-    def _background(self, k: int, series: Floats | None) -> Any:
+    def _background_values(self, k: int, series: Floats | None) -> Any:
         """Return the values drawn in grey behind pattern k: the series, or the nearest training instance."""
         return self._select_drawn_values(self.table.neighbours[k]) if series is None else series
 
@@ -188,7 +188,7 @@ class PatternsDisplay(Display):
         distances = self.table.distances
         return text if distances is None or self.table.series is None else f"{text}\noff by {distances[k]:.2g}"
 
-    def _divide(self, ax: Axes | None) -> tuple[Axes, list[Axes]]:
+    def _divide_axes(self, ax: Axes | None) -> tuple[Axes, list[Axes]]:
         """Return the Axes of the whole display, without borders, and one Axes per pattern, with a title and a note."""
         longest = max(self._drawn_values(k).size for k in range(self.drawn_count))
         with_series = self.table.series is not None

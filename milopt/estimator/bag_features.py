@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Floats
 from milopt.bag_kernels.random_boxes import RandomBoxes
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.errors import BagsError, ParameterError
 from milopt.estimator.inputs import check_new_bags, check_training_bags
 from milopt.estimator.scikit_learn import UNUSED, BaseEstimator, TransformerMixin, UnfittedError
@@ -36,7 +36,7 @@ class BagFeatures(TransformerMixin, BaseEstimator):
         Kernel with the grid of the training bags.
     n_features_in_ : int
         Number of features of an instance.
-    windows_in_ : Cut or None
+    windows_in_ : WindowSettings or None
         Length and stride of the windows, if the training bags are windows of time series.
 
     Examples
@@ -50,7 +50,7 @@ class BagFeatures(TransformerMixin, BaseEstimator):
     """
 
     n_features_in_: int
-    windows_in_: Cut | None
+    windows_in_: WindowSettings | None
 
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__transform: ClassVar[Mapping[str, str]] = {"bags": UNUSED}

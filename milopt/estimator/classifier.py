@@ -105,7 +105,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         Number of features of an instance.
     feature_names_in_ : ndarray of str of shape (n_features,)
         Names of the features, if the training bags have names. New bags are read by these names.
-    windows_in_ : Cut or None
+    windows_in_ : WindowSettings or None
         Length and stride of the windows, if the training bags are windows of time series.
     receives_fitted_kernels : bool
         Whether `declare` receives kernels that are already fitted to the training instances.
@@ -391,7 +391,7 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         >>> bool(((scores > 0) == (model.predict(data.bags) == model.classes_[1])).all())
         True
         """
-        return self._fitted_state().score_new(self.check_bags(bags))
+        return self._fitted_state().score_new_bags(self.check_bags(bags))
 
     def predict(self, bags: object) -> npt.NDArray[Any]:
         """Predict the label of each bag.

@@ -28,7 +28,7 @@ from milopt.bag_kernels.set_kernels import Minimax, SetKernel
 from milopt.compilation.inertia import Inertia
 from milopt.compilation.status import PointStatus, Termination
 from milopt.data.limits import MAX_SPARSE_FEATURES
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.scaled_rows import ScaledRows, is_scaled_rows
@@ -47,7 +47,18 @@ from milopt.schemes.registered import scheme_class, scheme_names
 from milopt.schemes.scheme import Scheme
 from milopt.solving.options import Options
 
-_CHECKED_RECORDS = (Certificate, Step, Attempt, Seconds, Scaling, Cut, Ensemble, OracleMembers, Inertia, Size)
+_CHECKED_RECORDS = (
+    Certificate,
+    Step,
+    Attempt,
+    Seconds,
+    Scaling,
+    WindowSettings,
+    Ensemble,
+    OracleMembers,
+    Inertia,
+    Size,
+)
 """Records created by milopt, whose fields are checked after reading. Other records check their fields themselves."""
 _RECORDS: Mapping[str, type] = {
     "RBF": RBF,
@@ -71,7 +82,7 @@ _RECORDS: Mapping[str, type] = {
     "Attempt": Attempt,
     "Seconds": Seconds,
     "Scaling": Scaling,
-    "Cut": Cut,
+    "Cut": WindowSettings,
     "Ensemble": Ensemble,
     "Members": OracleMembers,
     "Inertia": Inertia,

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from milopt.arrays import Floats, Index, Points
-from milopt.data.windows import Cut, Windows
+from milopt.data.windows import Windows, WindowSettings
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.sliding_windows import sliding_windows
 from milopt.errors import BagsError
@@ -28,7 +28,7 @@ class ExplainedBag:
     """The bag in the units of the user."""
     scaled: Bags
     """The same bag with scaled features."""
-    cut: Cut | None
+    cut: WindowSettings | None
     """Length and stride of the windows if the instances are windows of a time series; otherwise None."""
 
     def window_spans(self, instances: Index, samples: int | None) -> tuple[Index, Index] | None:

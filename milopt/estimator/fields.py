@@ -28,7 +28,11 @@ class Fields:
         """Collect the fields of a subclass, and generate its `__init__`."""
         if "__init__" in vars(cls):
             raise TypeError(f"{cls.__name__} defines __init__: annotate its hyper-parameters with defaults instead.")
-        own_fields = [name for name, annotation in inspect.get_annotations(cls).items() if _is_field(name, annotation)]
+        own_fields = [
+            name
+            for name, annotation in inspect.get_annotations(cls).items()
+            if _is_hyper_parameter_name(name, annotation)
+        ]
         missing = [name for name in own_fields if not hasattr(cls, name)]
         if missing:
             raise TypeError(f"{cls.__name__}.{missing[0]} needs a default: every hyper-parameter has one.")
@@ -65,7 +69,7 @@ def annotation_of(cls: type, name: str) -> object:
     return next((annotation for annotation in annotations if annotation is not None), None)
 
 
-def _is_field(name: str, annotation: object) -> bool:
+def _is_hyper_parameter_name(name: str, annotation: object) -> bool:
     """Return True if an annotated name is a hyper-parameter: no underscore at either end, and not a `ClassVar`."""
     if name.startswith("_") or name.endswith("_"):
         return False

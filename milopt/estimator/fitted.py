@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milopt.arrays import Floats, Points
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.bags.bag_rows import bag_blocks
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
@@ -71,7 +71,7 @@ class FittedState:
         training = self.training
         return [declare_program(self.declarer, training.bags, y, training.weight) for y in training.signs()]
 
-    def score_new(self, bags: Bags) -> Floats:
+    def score_new_bags(self, bags: Bags) -> Floats:
         """Scale and score bags by class, in blocks of bags."""
         return _concatenate_blocks(self.scores(self.training.scaling(part)) for part in bag_blocks(bags))
 
@@ -138,6 +138,6 @@ class FittedAttributes:
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    windows_in_: Cut | None
+    windows_in_: WindowSettings | None
     """Length and stride of the windows, if the training bags are windows of time series; None otherwise."""
     _fitted: FittedState

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from milopt.arrays import Index
-from milopt.data.windows import Cut, Windows
+from milopt.data.windows import Windows, WindowSettings
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.bags.feature_names import FeatureMismatchError, column_names, match_features
 from milopt.declaration.bags.labels import as_classes, as_labels
@@ -24,7 +24,7 @@ class HasFeatures(Protocol):
     """Protocol of an estimator that stores the features of its training bags."""
 
     n_features_in_: int
-    windows_in_: Cut | None
+    windows_in_: WindowSettings | None
 
 
 def check_training_bags(model: HasFeatures, given: object, allow_nan: bool = False) -> Bags:

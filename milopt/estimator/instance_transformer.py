@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import as_labels
 from milopt.errors import BagsError
@@ -36,7 +36,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
         Fitted clone of `transformer`.
     n_features_in_ : int
         Number of features of an instance.
-    windows_in_ : Cut or None
+    windows_in_ : WindowSettings or None
         Length and stride of the windows, if the training bags are windows of time series.
 
     Examples
@@ -51,7 +51,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator):
     """
 
     n_features_in_: int
-    windows_in_: Cut | None
+    windows_in_: WindowSettings | None
 
     __metadata_request__fit: ClassVar[Mapping[str, str]] = {"bags": UNUSED}
     __metadata_request__transform: ClassVar[Mapping[str, str]] = {"bags": UNUSED}

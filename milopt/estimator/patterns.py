@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from milopt.arrays import Floats, Index, Points
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.kernels.kernel import Kernel, Precomputed
 from milopt.estimator.explained_bag import ExplainedBag
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, as_plain_label, format_sample_ranges, sign_text
@@ -164,7 +164,7 @@ class PatternTable:
 
 
 def build_pattern_table(
-    result: Result, training: TrainingSet, bag: ExplainedBag | None, cut: Cut | None, positive_label: object
+    result: Result, training: TrainingSet, bag: ExplainedBag | None, cut: WindowSettings | None, positive_label: object
 ) -> PatternTable:
     """Build the pattern table of a result, and locate the patterns in `bag` if it is not None.
 
@@ -195,7 +195,11 @@ def build_pattern_table(
 
 
 def _build_table_of_columns(
-    columns: EnsembleColumns, training: TrainingSet, bag: ExplainedBag | None, cut: Cut | None, positive_label: object
+    columns: EnsembleColumns,
+    training: TrainingSet,
+    bag: ExplainedBag | None,
+    cut: WindowSettings | None,
+    positive_label: object,
 ) -> PatternTable:
     """Build the table of the patterns of the columns (weak learners) that one oracle found."""
     z, t = np.nonzero(columns.is_nonzero)

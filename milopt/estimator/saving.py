@@ -22,7 +22,7 @@ from milopt.archive import as_path, invalid_content_error, read_archive, write_a
 from milopt.arrays import Floats
 from milopt.bag_kernels.grid_kernel import GridKernel
 from milopt.compilation.status import PointStatus
-from milopt.data.windows import Cut
+from milopt.data.windows import WindowSettings
 from milopt.declaration.programs.program import Program
 from milopt.declaration.programs.semi_infinite import SemiInfinite
 from milopt.errors import DeclarationError, ModelFileError
@@ -265,7 +265,7 @@ def _build_fitted_model(
         vars(model)["feature_names_in_"] = names
     # Older files do not contain the windows.
     model.windows_in_ = decode(content.get("windows"), arrays)
-    if not isinstance(model.windows_in_, Cut | NoneType):
+    if not isinstance(model.windows_in_, WindowSettings | NoneType):
         raise ValueError("its windows are of another type")
     model.classes_ = training.classes
     model._fitted = fitted

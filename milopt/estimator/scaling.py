@@ -53,7 +53,7 @@ class Scaling:
             return Bags(make_sparse_read_only(sp.csr_array(parts, shape=rows.shape)), bags.offsets)
         if not fits_in_block(rows.size):
             unscaled = rows if is_scaled_rows(rows) else ScaledRows(rows)
-            return Bags._from_checked(cast(Points, unscaled.scaled(self.shift, self.divisor)), bags.offsets)
+            return Bags._from_checked_arrays(cast(Points, unscaled.scaled(self.shift, self.divisor)), bags.offsets)
         if self.shift is None:
             return Bags(make_read_only(rows / self.divisor), bags.offsets)
         scaled = rows - self.shift

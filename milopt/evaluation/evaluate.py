@@ -160,7 +160,9 @@ def evaluate(
     reports: list[EvaluationReport] = []
     with NotebookProgress(f"evaluating on {', '.join(names)}", "fits") as line:
         for number, (plan, each) in enumerate(zip(plans, given, strict=True)):
-            run = EvaluationRun(plan, task_store, *_count_from(plans, number, progress, on_fit or line.update))
+            run = EvaluationRun(
+                plan, task_store, *_make_progress_callbacks(plans, number, progress, on_fit or line.update)
+            )
             run.run(runner, as_task_data(plan.data))
             reports.append(_make_report(plan, run, task_store, command_line([plan], [each], store), start))
             if run.interrupted:
@@ -171,7 +173,7 @@ def evaluate(
     return Evaluations(tuple(reports), command_line(plans, given, store), len(plans))
 
 
-def _count_from(
+def _make_progress_callbacks(
     plans: Sequence[Plan], number: int, progress: Progress | None, on_fit: FitProgress | None
 ) -> tuple[Progress | None, FitProgress | None]:
     """Return `progress` and `on_fit` for one of several plans: they add the tasks and fits of the plans before it."""

@@ -23,7 +23,7 @@ POLLING_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class FitFile:
+class FitCountFile:
     """File to which processes append one byte per finished fit."""
 
     path: str
@@ -35,7 +35,7 @@ class FitFile:
 
 
 @contextmanager
-def count_in_file(report: FitsDone | None) -> Iterator[FitFile | None]:
+def count_in_file(report: FitsDone | None) -> Iterator[FitCountFile | None]:
     """Give a file for the fits of other processes, and pass their number on to `report` during the block.
 
     `report` is called from another thread. If it is None, there is no file.
@@ -50,7 +50,7 @@ def count_in_file(report: FitsDone | None) -> Iterator[FitFile | None]:
         thread = Thread(target=_report_growth, args=(path, report, ended), daemon=True)
         thread.start()
         try:
-            yield FitFile(os.fspath(path))
+            yield FitCountFile(os.fspath(path))
         finally:
             ended.set()
             thread.join()

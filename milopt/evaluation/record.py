@@ -17,7 +17,7 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | 
 
 
 @dataclass(frozen=True)
-class Fit:
+class FitRecord:
     """Outcome of one fit of a task.
 
     `candidate` is the index of the candidate in the grid, and `fold` the index of the inner fold, or None for the last
@@ -43,7 +43,7 @@ class Fit:
         return status.is_successful(Termination(self.termination), PointStatus(self.point))
 
     @classmethod
-    def from_results(cls, results: Sequence[Result], candidate: int, fold: int | None) -> Fit:
+    def from_results(cls, results: Sequence[Result], candidate: int, fold: int | None) -> FitRecord:
         """Summarise a fit by its worst result; for more than two classes, there is one result per class."""
         worst = max(results, key=lambda result: (result.exit_code, _largest_residual(result) or 0.0))
         solver, termination, point = worst.solver, worst.termination.value, worst.point.value
@@ -80,7 +80,7 @@ class Record:
     chosen: int
     """Index of the selected candidate."""
     candidates: tuple[Candidate, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[FitRecord, ...]
     """Fits of the selection, and the last fit."""
     test: tuple[int, ...]
     """Indices of the test bags; `predicted` and `scores` are in this order."""
@@ -117,7 +117,7 @@ class Record:
         values["candidates"] = tuple(
             Candidate(**{**candidate, "settings": tuple(candidate["settings"])}) for candidate in plain["candidates"]
         )
-        values["fits"] = tuple(Fit(**fit) for fit in plain["fits"])
+        values["fits"] = tuple(FitRecord(**fit) for fit in plain["fits"])
         values["test"], values["predicted"] = tuple(plain["test"]), tuple(plain["predicted"])
         values["scores"] = tuple(tuple(score) if isinstance(score, list) else score for score in plain["scores"])
         record = cls(**values)

@@ -113,7 +113,7 @@ def dask_client(address: str) -> Iterator[tuple[Any, Any]]:
     """
     distributed = _import_distributed()
     _check_address(address)
-    client = _connect(distributed, address)
+    client = _connect_to_scheduler(distributed, address)
     try:
         yield distributed, client
     finally:
@@ -162,7 +162,7 @@ def _import_distributed() -> Any:
     return distributed
 
 
-def _connect(distributed: Any, address: str) -> Any:
+def _connect_to_scheduler(distributed: Any, address: str) -> Any:
     """Connect to the Dask scheduler."""
     try:
         return distributed.Client(address, timeout=SCHEDULER_TIMEOUT_SECONDS, set_as_default=False)

@@ -28,7 +28,7 @@ from milopt.estimator import BagClassifier
 from milopt.estimator.path import can_share, fit_together
 from milopt.evaluation.fit_count import FitsDone
 from milopt.evaluation.protocol import derive_seed
-from milopt.evaluation.record import Candidate, Fit
+from milopt.evaluation.record import Candidate, FitRecord
 from milopt.model_registry import format_settings
 
 MAX_INNER_FOLDS = 5
@@ -43,7 +43,7 @@ class GridSelection:
     """Candidates with their results, all fits of the selection, and the index of the chosen candidate."""
 
     candidates: tuple[Candidate, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[FitRecord, ...]
     chosen: int
 
 
@@ -70,12 +70,12 @@ def select_candidate(
     """
     if len(grid) == 1:
         return GridSelection((Candidate(format_settings(grid[0]), None, 0, None),), (), 0)
-    trials = [Trial(settings) for settings in grid]
+    trials = [CandidateTrial(settings) for settings in grid]
     # The outer loop is over folds, so that kernel values and other results for the same bags are computed once for all
     # candidates.
     for fold, (train, held_out) in enumerate(_inner_folds(labels, seed, repeats)):
         known, unseen = (bags[train], labels[train]), (bags[held_out], labels[held_out])
-        for group in warm_groups(configure_model(model, model.in_selection, base), grid):
+        for group in group_for_warm_runs(configure_model(model, model.in_selection, base), grid):
             indices = [index for index in group.indices if not trials[index].reason]
             if fits_done is not None:
                 for _ in range(len(group.indices) - len(indices)):
@@ -106,7 +106,7 @@ def count_fits(candidates: int, labels: Labels, repeats: int) -> int:
 
 
 @dataclass
-class Trial:
+class CandidateTrial:
     """Candidate during the inner cross-validation; it is rejected as soon as a fit fails, and `reason` states why."""
 
     settings: Settings
@@ -114,7 +114,7 @@ class Trial:
     clarity: float = 0.0
     """Sum of the clarities of the held-out bags."""
     reason: str = ""
-    fits: list[Fit] = field(default_factory=list)
+    fits: list[FitRecord] = field(default_factory=list)
 
     def record(
         self,
@@ -137,7 +137,7 @@ class Trial:
         except MiloptError as error:
             self.reason = str(error) or type(error).__name__
             return
-        self.fits.append(Fit.from_results(outcome.results_, *candidate_and_fold))
+        self.fits.append(FitRecord.from_results(outcome.results_, *candidate_and_fold))
         self.correct += correct
         self.clarity += float(np.sum(np.clip(margins / typical_margin, -1, 1))) if typical_margin > 0 else 0.0
 
@@ -159,7 +159,7 @@ class WarmGroup:
     """Indices of the candidates, in the order of the number."""
 
 
-def warm_groups(model: BagClassifier, grid: Sequence[Settings]) -> list[WarmGroup]:
+def group_for_warm_runs(model: BagClassifier, grid: Sequence[Settings]) -> list[WarmGroup]:
     """Divide the candidates of a grid into groups for `fit_together`.
 
     The numeric hyper-parameter with the most values is varied within the groups, the first one in case of ties.

@@ -168,7 +168,7 @@ class EvaluationReport:
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
             lines.append(f"Accuracy is the mean and its standard error over {over}.")
-        lines += _cycle_lines(self.records)
+        lines += _cycled_fit_lines(self.records)
         lines += _rejected_candidate_lines(self.records)
         lines += _failure_lines(self.failures)
         done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
@@ -229,7 +229,7 @@ def _failure_lines(failures: Sequence[Failure]) -> list[str]:
     ]
 
 
-def _cycle_lines(records: Sequence[Record]) -> list[str]:
+def _cycled_fit_lines(records: Sequence[Record]) -> list[str]:
     """Return one line per model with fits that ended in a cycle; these are successful, but have no certificate."""
     lines = []
     for model in dict.fromkeys(record.model for record in records):

@@ -22,7 +22,7 @@ from milopt.estimator import BagClassifier
 from milopt.evaluation.fit_count import FitsDone
 from milopt.evaluation.one_thread import limit_to_one_thread
 from milopt.evaluation.protocol import derive_seed
-from milopt.evaluation.record import Fit, Label, Record
+from milopt.evaluation.record import FitRecord, Label, Record
 from milopt.evaluation.selection import configure_model, grid_combinations, select_candidate
 from milopt.model_registry import identify_code, parse_grid, parse_settings, resolve_model
 from milopt.model_registry.settings import fields_of
@@ -111,7 +111,7 @@ def run_task(task: Task, data: TaskData, fits_done: FitsDone | None = None) -> R
         test_bags = [data.bags[index : index + 1] for index in task.test]
         scores = np.concatenate([fitted.decision_function(bag) for bag in test_bags])
         predicted = fitted.labels(scores)
-    accuracy, balanced, auc = _test_measures(data.labels[test], predicted, scores, fitted.classes_)
+    accuracy, balanced, auc = _compute_test_measures(data.labels[test], predicted, scores, fitted.classes_)
     return Record(
         model=task.model,
         repeat=task.repeat,
@@ -121,7 +121,7 @@ def run_task(task: Task, data: TaskData, fits_done: FitsDone | None = None) -> R
         auc=auc,
         chosen=selection.chosen,
         candidates=selection.candidates,
-        fits=(*selection.fits, Fit.from_results(fitted.results_, selection.chosen, None)),
+        fits=(*selection.fits, FitRecord.from_results(fitted.results_, selection.chosen, None)),
         test=task.test,
         predicted=tuple(cast(list[Label], predicted.tolist())),
         scores=tuple(tuple(score) if isinstance(score, list) else score for score in scores.tolist()),
@@ -144,7 +144,7 @@ def _load_model_class(task: Task) -> type[BagClassifier]:
     return model
 
 
-def _test_measures(
+def _compute_test_measures(
     labels: Labels, predicted: Labels, scores: Labels, classes: Labels
 ) -> tuple[float, float, float | None]:
     """Return the accuracy, the balanced accuracy and the area under the ROC curve.

@@ -94,11 +94,11 @@ def atom_table(program: Program) -> Table:
     A bag maximum may be used on both sides; its row states the number of bags per side.
     """
     selections = [side for side in atom_sides(program) if isinstance(side.atom, SelectionAtom)]
-    rows = [(side.atom.describe(), _place(side.where), _side_words(side)) for side in selections]
+    rows = [(side.atom.describe(), _location_text(side.where), _describe_sides(side)) for side in selections]
     places = [(OBJECTIVE_PLACE, program.minimized_objective(), 1.0)]
     places += [(name, constraint.expression, -1.0) for name, constraint in program.constraints.items()]
     for where, expression, convex_sign in places:
-        rows += [(text, _place(where), side) for text, side in _atoms_without_maxima(expression, convex_sign)]
+        rows += [(text, _location_text(where), side) for text, side in _atoms_without_maxima(expression, convex_sign)]
     return Table("atoms", ("atom", "in", "side"), tuple(rows))
 
 
@@ -117,7 +117,7 @@ def _atoms_without_maxima(expression: Expression, convex_sign: float) -> list[tu
     return atoms
 
 
-def _side_words(side: AtomSides) -> str:
+def _describe_sides(side: AtomSides) -> str:
     """Describe how many bags of a maximum are on the convex side, need a witness, or are dropped (coefficient 0)."""
     rows = int(side.atom.segments.sizes[side.convex].sum())
     epigraph = f" (epigraph {rows} rows)" if side.convex.size else ""
@@ -127,7 +127,7 @@ def _side_words(side: AtomSides) -> str:
     )
 
 
-def _place(where: str) -> str:
+def _location_text(where: str) -> str:
     """Return the name of a constraint in quotes, or "the objective"."""
     return "the objective" if where == OBJECTIVE_PLACE else repr(where)
 

@@ -146,7 +146,7 @@ def _block_comments(form: StandardForm, blocks: list[_ConeRows]) -> Iterator[str
         start += block.offset.size
 
 
-def _widen(matrix: sp.csr_array, width: int) -> sp.csr_array:
+def _append_zero_columns(matrix: sp.csr_array, width: int) -> sp.csr_array:
     """Return the matrix with zero columns appended, so that it has `width` columns."""
     return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
@@ -155,7 +155,7 @@ def _coordinate_lines(blocks: list[_ConeRows], width: int) -> Iterator[str]:
     """Yield the lines of A (ACOORD) and b (BCOORD) of all blocks: one line with indices and value per nonzero entry."""
     if not blocks:
         return
-    matrix = sp.csr_array(sp.vstack([_widen(block.matrix, width) for block in blocks]))
+    matrix = sp.csr_array(sp.vstack([_append_zero_columns(block.matrix, width) for block in blocks]))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     entries = sp.coo_array(matrix)

@@ -16,7 +16,7 @@ from milopt.declaration.programs.expression import IMPLIES, Constraint, Expressi
 from milopt.declaration.programs.leaves import Variable
 from milopt.declaration.programs.program import Program
 from milopt.inspection.latex_line import LatexLine, align_lines
-from milopt.inspection.latex_symbols import Symbols, format_number, latex_name, upright_text
+from milopt.inspection.latex_symbols import ArraySymbols, format_number, latex_name, upright_text
 from milopt.inspection.latex_terms import (
     BlockNotation,
     LatexTerm,
@@ -42,9 +42,9 @@ def to_latex(program: Program) -> str:
     return align_lines(lines_with_symbols(program, latex_lines))
 
 
-def latex_lines(program: Program, symbols: Symbols | None = None) -> tuple[LatexLine, ...]:
+def latex_lines(program: Program, symbols: ArraySymbols | None = None) -> tuple[LatexLine, ...]:
     """Return the lines of the program; the array of each printed symbol is added to `symbols`, if that is given."""
-    symbols = Symbols() if symbols is None else symbols
+    symbols = ArraySymbols() if symbols is None else symbols
     letter = sign_letter(program)
     lines = [objective_line(program, BlockNotation("", letter, symbols))]
     rows = [
@@ -57,7 +57,7 @@ def latex_lines(program: Program, symbols: Symbols | None = None) -> tuple[Latex
     return (*lines, *_coefficient_lines(symbols, letter))
 
 
-def _coefficient_lines(symbols: Symbols, letter: str) -> list[LatexLine]:
+def _coefficient_lines(symbols: ArraySymbols, letter: str) -> list[LatexLine]:
     """Return a line for each vector of coefficients that has one value per sign of a vector of signs y."""
     arrays = {name: array for name, array in symbols.values().items() if isinstance(array, np.ndarray)}
     signs = {name: array for name, array in arrays.items() if name.rstrip("'") == letter}
@@ -92,7 +92,7 @@ def constraint_line(block: BlockNotation, constraint: Constraint) -> LatexLine:
     printed on the sides where they are positive (see `_rearranged_sides`).
     """
     size = int(np.prod(constraint.shape))
-    is_declared = constraint.compared is not None and _sides_fit(constraint)
+    is_declared = constraint.compared is not None and _sides_match_rows(constraint)
     body = format_declared(constraint, block) if is_declared else _rearranged_sides(block, constraint)
     if not is_declared:
         size = constraint.expression.size
@@ -106,7 +106,12 @@ def format_declared(constraint: Constraint, block: BlockNotation) -> str:
     r"""Return a comparison as it was declared, such as `y_i x_i \\leq 1 - z_i`."""
     index = "i" if constraint.shape else ""
     parts = constraint.as_written
-    if len(parts) == 3 and _is_leaf(parts[0]) and not _is_leaf(parts[2]) and as_expression(parts[2]).terms:
+    if (
+        len(parts) == 3
+        and _is_single_leaf(parts[0])
+        and not _is_single_leaf(parts[2])
+        and as_expression(parts[2]).terms
+    ):
         # Python evaluates `expression <= variable` as `variable >= expression`.
         parts = (parts[2], _REVERSED_RELATIONS[str(parts[1])], parts[0])
     return " ".join(
@@ -115,7 +120,7 @@ def format_declared(constraint: Constraint, block: BlockNotation) -> str:
     )
 
 
-def _is_leaf(part: Expression | str) -> bool:
+def _is_single_leaf(part: Expression | str) -> bool:
     """Return True if a side of a comparison is a single variable, parameter, function value or atom."""
     return isinstance(part, Leaf)
 
@@ -129,7 +134,7 @@ def _format_side(side: Expression, index: str, block: BlockNotation) -> str:
     return join_terms([constant, *terms] if is_first else [*terms, constant])
 
 
-def _sides_fit(constraint: Constraint) -> bool:
+def _sides_match_rows(constraint: Constraint) -> bool:
     """Return True if entry i of every side belongs to row i: a side is a scalar or has the shape of the constraint."""
     if constraint.layout is not None or constraint.is_conditional:
         return True

@@ -96,13 +96,13 @@ def _as_bag_sum(matrix: sp.csr_array, bags: Bags | None) -> BagSum | None:
     scaled = np.asarray(values * bags.sizes, dtype=np.float64)
     # Choose the mean if only its coefficients share one absolute value. If those of the sum do too, all bags have the
     # same size; choose the mean then only if its coefficients are +-1 and those of the sum are not.
-    mean = _share_one_magnitude(scaled) and (
-        not _share_one_magnitude(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0]))
+    mean = _have_equal_magnitudes(scaled) and (
+        not _have_equal_magnitudes(values) or abs(float(scaled[0])) == 1.0 != abs(float(values[0]))
     )
     return BagSum(scaled if mean else values, mean)
 
 
-def _share_one_magnitude(values: Vector) -> bool:
+def _have_equal_magnitudes(values: Vector) -> bool:
     """Return True if all values have the same absolute value, up to rounding errors."""
     size = np.abs(values)
     return bool(np.ptp(size) <= 1e-12 * size.max())

@@ -22,13 +22,13 @@ from milopt.inspection.latex import (
     variable_lines,
 )
 from milopt.inspection.latex_line import LatexLine
-from milopt.inspection.latex_symbols import Symbols, upright_text
+from milopt.inspection.latex_symbols import ArraySymbols, upright_text
 from milopt.inspection.latex_terms import BlockNotation, format_entry
 
 
 def semi_infinite_lines(problem: SemiInfinite) -> tuple[LatexLine, ...]:
     """Return the lines of a semi-infinite program: those of its master, the family of rows, and the set of columns."""
-    master, symbols = problem.master, Symbols()
+    master, symbols = problem.master, ArraySymbols()
     letter, family = sign_letter(master), problem.family
     own = BlockNotation("", letter, symbols)
     column = np.random.default_rng(0).uniform(1.0, 2.0, len(problem.bags))
@@ -65,7 +65,7 @@ def _column_lines(problem: SemiInfinite) -> list[LatexLine]:
 
 def _describe_oracle(problem: SemiInfinite, oracle: Oracle) -> tuple[str, list[LatexLine]]:
     """Return the column of an oracle as LaTeX, and the lines of the rows and functions of its program."""
-    program, symbols = oracle.program, Symbols()
+    program, symbols = oracle.program, ArraySymbols()
     letter = sign_letter(program)
     column = format_entry(oracle.column(problem.bags), "i", BlockNotation("", letter, symbols))
     rows = [

@@ -76,7 +76,7 @@ def index_after(used: str) -> str:
     return letters[letters.index(used) + 1] if used and used in letters[:-1] else letters[0]
 
 
-class Symbols:
+class ArraySymbols:
     """Symbols of the vectors and matrices of one program; a symbol stands for the same array in the whole program.
 
     The negative of an array that has a symbol is printed as minus this symbol. Different arrays with the same letter

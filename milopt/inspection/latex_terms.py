@@ -2,8 +2,8 @@
 
 A coefficient that is the same number in all rows is printed as a number, and a vector of signs +-1 as y_i. Other
 vectors and general matrices get symbols with the names of the block and of the leaf (the variable, parameter, function
-evaluation or atom that they multiply). A symbol stands for one array in the whole program (see `Symbols`), with the
-sign that the user wrote: the row `1.7 - y x >= 0` of `y * x <= 1.7` has -y in front of x, not a new vector.
+evaluation or atom that they multiply). A symbol stands for one array in the whole program (see `ArraySymbols`), with
+the sign that the user wrote: the row `1.7 - y x >= 0` of `y * x <= 1.7` has -y in front of x, not a new vector.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from milopt.inspection.latex_coefficients import (
     WeightedSum,
     classify,
 )
-from milopt.inspection.latex_symbols import Symbols, format_number, index_after, latex_name, upright_text
+from milopt.inspection.latex_symbols import ArraySymbols, format_number, index_after, latex_name, upright_text
 
 INSTANCE_INDEX = "x"
 """Index that stands for the instances x of a bag."""
@@ -75,14 +75,14 @@ class BlockNotation:
 
     name: str
     letter: str = "y"
-    symbols: Symbols = field(default_factory=Symbols)
+    symbols: ArraySymbols = field(default_factory=ArraySymbols)
     signs: dict[str, int] = field(default_factory=dict)
     column: Vector | None = None
 
     def sign_symbol(self, signs: Vector, index: str, is_negated: bool) -> tuple[str, float]:
         """Return (symbol, sign) of an entry of a vector of signs: the entry is sign * symbol, with sign 1 or -1.
 
-        The vector is also added to `self.signs`. For `is_negated`, see `Symbols.symbol_of`.
+        The vector is also added to `self.signs`. For `is_negated`, see `ArraySymbols.symbol_of`.
         """
         name, sign = self.symbols.symbol_of(self.letter, "", signs, is_negated)
         self.signs[name] = signs.size

@@ -40,7 +40,7 @@ class NumberNames:
         self._quantities = dict(values)
         """Positive values of the factors that are recognised, by LaTeX: the hyper-parameters first."""
         for name, value in values.items():
-            for text, total in zip(_sums(name), (1 - value, 1 + value), strict=True):
+            for text, total in zip(_latex_of_sums(name), (1 - value, 1 + value), strict=True):
                 if total > 0:
                     self._quantities[text] = total
         self.used: set[str] = set()
@@ -54,17 +54,19 @@ class NumberNames:
                     factor = _simple_fraction(number / scale)
                     if factor is not None:
                         names = [text for text, _ in chosen]
-                        self.used |= {name for name in self._values if any(_contains(text, name) for text in names)}
+                        self.used |= {
+                            name for name in self._values if any(_involves_parameter(text, name) for text in names)
+                        }
                         return _format_product(factor, dict(zip(names, powers, strict=True)))
         return None
 
 
-def _contains(text: str, name: str) -> bool:
+def _involves_parameter(text: str, name: str) -> bool:
     """Return True if a quantity is the hyper-parameter of this name, or 1 plus or minus it."""
-    return text == name or text in _sums(name)
+    return text == name or text in _latex_of_sums(name)
 
 
-def _sums(name: str) -> tuple[str, str]:
+def _latex_of_sums(name: str) -> tuple[str, str]:
     """Return the LaTeX of 1 minus and of 1 plus a hyper-parameter."""
     return rf"\left(1 - {name}\right)", rf"\left(1 + {name}\right)"
 

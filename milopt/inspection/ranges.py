@@ -15,7 +15,7 @@ MIN_WARNED_COEFFICIENT_RATIO = 1e6
 
 
 @dataclass(frozen=True)
-class Range:
+class CoefficientRange:
     """Smallest and largest absolute value of the nonzero coefficients of one kind.
 
     Attributes
@@ -48,7 +48,7 @@ class Range:
         )
 
 
-def coefficient_ranges(form: EvaluationForm) -> tuple[Range, ...]:
+def coefficient_ranges(form: EvaluationForm) -> tuple[CoefficientRange, ...]:
     """Return the ranges of matrix, evaluations, objective, offsets and bounds, except for kinds that are all zero."""
     rows, o = form.rows, form.objective
     squares = [square.weight.ravel() for square in o.squares]
@@ -63,8 +63,8 @@ def coefficient_ranges(form: EvaluationForm) -> tuple[Range, ...]:
     return tuple(entry for entry in candidates if entry is not None)
 
 
-def _measure_range(kind: str, parts: Iterable[Vector]) -> Range | None:
+def _measure_range(kind: str, parts: Iterable[Vector]) -> CoefficientRange | None:
     """Return the range of the absolute values of all nonzero finite values in `parts`, or None if there are none."""
     size = np.abs(np.concatenate([np.ravel(part) for part in parts]))
     used = size[np.isfinite(size) & (size > 0)]
-    return Range(kind, float(used.min()), float(used.max())) if used.size else None
+    return CoefficientRange(kind, float(used.min()), float(used.max())) if used.size else None

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.picture_style import MATPLOTLIB_MISSING, draws, styled_settings
+from milopt.picture_style import MATPLOTLIB_MISSING, apply_style_settings, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def spy(form: StandardForm, target: str | PathLike[str] | Axes | None = None) ->
         return cast("Figure", target.figure)
     if target is not None:
         check_image_file(target)
-    with styled_settings():
+    with apply_style_settings():
         from milopt.picture import create_figure, save_figure
 
         figure = create_figure(FIGURE_INCHES, FIGURE_INCHES * _aspect_ratio(form), in_pyplot=False)

@@ -19,7 +19,7 @@ from milopt.declaration.programs.program import Program
 from milopt.errors import MiloptError
 from milopt.html import Html, element, notes, view
 from milopt.inspection.blocks import atom_table, constraint_table, function_table, parameter_table, variable_table
-from milopt.inspection.ranges import Range, coefficient_ranges
+from milopt.inspection.ranges import CoefficientRange, coefficient_ranges
 from milopt.table import Table
 
 
@@ -122,7 +122,7 @@ def size_table(form: EvaluationForm) -> Table:
     return Table("sizes", ("what", "count", "remark"), tuple(rows), frozenset({"count"}))
 
 
-def range_table(entries: tuple[Range, ...]) -> Table:
+def range_table(entries: tuple[CoefficientRange, ...]) -> Table:
     """Return the table of coefficient ranges."""
     rows = tuple((r.kind, f"{r.smallest:.3g}", f"{r.largest:.3g}", f"{r.ratio:.1e}") for r in entries)
     return Table(

@@ -43,12 +43,12 @@ def lines_with_symbols(
     lines, used = plain, set[str]()
     # The other declarations share kernel values and other results for the same bags.
     with result_cache():
-        for names in _choices(list(values)):
+        for names in _symbol_choices(list(values)):
             symbolic = _symbolic_lines(problem, make_lines, {name: values[name] for name in names})
             if symbolic is not None:
                 lines, used = symbolic
                 break
-    shown = {_latex_of(name): value for name, value in values.items() if _latex_of(name) in used}
+    shown = {_latex_of_parameter(name): value for name, value in values.items() if _latex_of_parameter(name) in used}
     shown |= _kernel_values(problem, "\n".join(map(str, lines)))
     if not shown:
         return lines
@@ -56,7 +56,7 @@ def lines_with_symbols(
     return (*lines, LatexLine("", body, r"\text{values of the hyper-parameters}"))
 
 
-def _choices(names: list[str]) -> Iterator[tuple[str, ...]]:
+def _symbol_choices(names: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the names that are tried as symbols: all, all but one, and so on.
 
     A hyper-parameter that enters in a way that is not recognised must not hide the others.
@@ -99,13 +99,13 @@ def _symbolic_lines(
             return None
         if type(other) is not type(problem):
             return None
-        with names_of_numbers({_latex_of(name): value for name, value in probes.items()}) as names:
+        with names_of_numbers({_latex_of_parameter(name): value for name, value in probes.items()}) as names:
             results.append((make_lines(other), names.used))
     (first, used), (second, _) = results
     return (first, used) if first == second else None
 
 
-def _latex_of(name: str) -> str:
+def _latex_of_parameter(name: str) -> str:
     """Return the LaTeX of a hyper-parameter."""
     return LATEX_OF_PARAMETER.get(name, latex_name(name))
 
@@ -114,22 +114,22 @@ def _kernel_values(problem: Problem, text: str) -> dict[str, float]:
     """Return the values of the kernels' parameters whose symbols occur in the text, by LaTeX."""
     kernels = [function.kernel for part in problem.parts.values() for function in part.functions.values()]
     return {
-        _latex_of(name): value
+        _latex_of_parameter(name): value
         for kernel in kernels
         if kernel.latex() in text
-        for name, value in _numbers_of(kernel).items()
-        if _latex_of(name) in kernel.latex()
+        for name, value in _numeric_kernel_parameters(kernel).items()
+        if _latex_of_parameter(name) in kernel.latex()
     }
 
 
-def _numbers_of(kernel: Kernel) -> dict[str, float]:
+def _numeric_kernel_parameters(kernel: Kernel) -> dict[str, float]:
     """Return the parameters of a kernel, and of kernels inside it, that are numbers, by name."""
     values: dict[str, float] = {}
     names: list[str] = [field.name for field in fields(kernel)] if is_dataclass(kernel) else []
     for name in names:
         value = getattr(kernel, name)
         if isinstance(value, Kernel):
-            values |= _numbers_of(value)
+            values |= _numeric_kernel_parameters(value)
         elif isinstance(value, float):
             values[name] = value
     return values

@@ -113,7 +113,7 @@ def _add_norm_minorants(
     return minorants
 
 
-def find_falling_ray(
+def find_decreasing_ray(
     lowering: Lowering, spaces: Sequence[KernelSpace], compiled: CompiledForm, start: Vector, ray: Vector
 ) -> Vector | None:
     """Return a ray along which the declared objective decreases from a feasible point while the declared rows hold.

@@ -23,7 +23,7 @@ from milopt.arrays import Floats
 from milopt.declaration.bags.labels import Signs
 from milopt.declaration.kernels.dictionary import distinct_instances
 from milopt.declaration.kernels.kernel import Linear
-from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.ball import FunctionBall
 from milopt.errors import ConvexityError
 from milopt.outcome.margin_bounds import (
     DEFAULT_DELTA,
@@ -160,7 +160,7 @@ def generalisation_bounds(
 
 
 def ensemble_bounds(
-    balls: Sequence[Ball],
+    balls: Sequence[FunctionBall],
     margins: Floats,
     nu: float,
     weight: float = 1.0,
@@ -244,7 +244,7 @@ def ensemble_bounds(
     )
 
 
-def _require_semidefinite(ball: Ball) -> None:
+def _require_semidefinite(ball: FunctionBall) -> None:
     """Raise an error if the kernel of a ball is not positive semidefinite.
 
     Without semidefiniteness there is no kernel space and no ball. If there are many instances, a subset is checked: one
@@ -263,7 +263,7 @@ def _require_semidefinite(ball: Ball) -> None:
         )
 
 
-def _ln_published_count(balls: Sequence[Ball], patterns: Sequence[int]) -> float | None:
+def _ln_published_count(balls: Sequence[FunctionBall], patterns: Sequence[int]) -> float | None:
     """Return 2 d* ln|P_S| of the papers, the logarithm of a count; None unless all kernels are linear.
 
     d* is the number of features, and `patterns` has |P_S|, the number of distinct instances, for each ball. With

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from milopt.declaration.programs.program import Handles
+from milopt.declaration.programs.program import NamesById
 from milopt.errors import UnknownNameError
 
 T = TypeVar("T")
@@ -21,19 +21,23 @@ class NamedParts(Mapping[str, T]):
         Kind of the parts, for error messages.
     parts : mapping
         Parts by name.
-    handles : mapping
-        Declared objects and their names, by the id of the object; see `Program.handles`.
+    names_by_id : mapping
+        Declared objects and their names, by the id of the object; see `Program.names_by_id`.
     labels : mapping, default=None
         Names of the entries of parts, by the name of the part. An entry can be looked up by its name too.
     """
 
     def __init__(
-        self, kind: str, parts: Mapping[str, T], handles: Handles, labels: Mapping[str, Sequence[str]] | None = None
+        self,
+        kind: str,
+        parts: Mapping[str, T],
+        names_by_id: NamesById,
+        labels: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.kind = kind
         # Compare the type: `isinstance` of an abstract class is slower, and every solve creates seven `NamedParts`.
         self._parts: Mapping[str, T] = parts._parts if type(parts) is NamedParts else parts
-        self._handles = handles
+        self._handles = names_by_id
         self._labels = labels or {}
 
     def __getitem__(self, key: object) -> T:

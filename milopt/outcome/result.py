@@ -300,9 +300,11 @@ class Result:
             "farkas": "Farkas multipliers",
             "ray": "ray",
         }
-        handles = program.handles()
+        names_by_id = program.names_by_id()
         for field_name, kind in kinds.items():
-            object.__setattr__(self, field_name, NamedParts(kind, getattr(self, field_name), handles, program.labels))
+            object.__setattr__(
+                self, field_name, NamedParts(kind, getattr(self, field_name), names_by_id, program.labels)
+            )
 
     @property
     def exit_code(self) -> int:

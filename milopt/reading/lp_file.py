@@ -19,7 +19,7 @@ import numpy as np
 
 from milopt.data.messages import quote
 from milopt.reading.flat_model import INFINITY_THRESHOLD, FlatModel, MatrixEntries, replace_infinite_bounds
-from milopt.reading.lp_tokens import LpTokens, Section, Token, TokenKind
+from milopt.reading.lp_tokens import LpSection, LpTokens, Token, TokenKind
 
 COMPARISON_SIGNS = {"<=": "<", "=<": "<", "<": "<", ">=": ">", "=>": ">", ">": ">", "=": "="}
 """Comparison <, > or = that each spelling in a file stands for."""
@@ -69,31 +69,31 @@ class _LpReader:
     def parse(self) -> FlatModel:
         """Parse the file, and return its content."""
         first = self._tokens.peek()
-        if first is None or first.section not in (Section.MINIMIZE, Section.MAXIMIZE):
+        if first is None or first.section not in (LpSection.MINIMIZE, LpSection.MAXIMIZE):
             raise self._tokens.error("an LP file begins with minimize or maximize")
         self._tokens.take()
         self._read_objective()
         while (title := self._tokens.peek()) is not None:
             self._tokens.take()
             match title.section:
-                case Section.ROWS:
+                case LpSection.ROWS:
                     while self._is_in_section():
                         self._read_row()
-                case Section.BOUNDS:
+                case LpSection.BOUNDS:
                     while self._is_in_section():
                         self._read_bound()
-                case Section.GENERAL | Section.BINARY | Section.SEMICONTINUOUS:
+                case LpSection.GENERAL | LpSection.BINARY | LpSection.SEMICONTINUOUS:
                     while self._is_in_section():
                         self._read_listed_column(title.section)
-                case Section.END:
+                case LpSection.END:
                     break
-                case Section.UNSUPPORTED:
+                case LpSection.UNSUPPORTED:
                     raise self._tokens.error(f"milopt does not support the section {quote(title.text)}", title)
                 case _:
                     raise self._tokens.error(f"a section such as subject to or bounds, not {quote(title.text)}", title)
         else:
             raise self._tokens.error("the file ends without the word end; it is not complete")
-        return self._build_flat_model(first.section is Section.MAXIMIZE)
+        return self._build_flat_model(first.section is LpSection.MAXIMIZE)
 
     def _is_in_section(self) -> bool:
         """Return True if the next token belongs to the current section, that is, exists and is not a section title."""
@@ -177,17 +177,17 @@ class _LpReader:
         if sign in ">=":
             self._lower[column] = number
 
-    def _read_listed_column(self, section: Section) -> None:
+    def _read_listed_column(self, section: LpSection) -> None:
         """Parse a column name in a section of integer, binary or semicontinuous columns, and mark the column."""
         word = self._tokens.take()
         if word.sort is not TokenKind.NAME:
             raise self._tokens.error(f"the section {section.value} lists names, not {quote(word.text)}", word)
         column = self._column_index(word.text)
-        if section is Section.SEMICONTINUOUS:
+        if section is LpSection.SEMICONTINUOUS:
             self._semicontinuous.add(column)
             return
         self._integer.add(column)
-        if section is Section.BINARY:
+        if section is LpSection.BINARY:
             self._lower[column], self._upper[column] = 0.0, 1.0
 
     # -- expressions -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from milopt.data.text_file import TextFile
 from milopt.errors import DataError
 
 
-class Section(Enum):
+class LpSection(Enum):
     """Sections of an LP file."""
 
     MINIMIZE = "minimize"
@@ -44,19 +44,19 @@ class Token:
     text: str
     line: int
     number: float = 0.0
-    section: Section | None = None
+    section: LpSection | None = None
 
 
 _SECTION_TITLES = (
-    (Section.MINIMIZE, r"min(?:imi[sz]e|imum)?"),
-    (Section.MAXIMIZE, r"max(?:imi[sz]e|imum)?"),
-    (Section.ROWS, r"subject\s+to|such\s+that|s\.t\.|st\.?"),
-    (Section.BOUNDS, r"bounds?"),
-    (Section.GENERAL, r"gen(?:erals?)?|int(?:egers?)?"),
-    (Section.BINARY, r"bin(?:ary|aries)?"),
-    (Section.SEMICONTINUOUS, r"semi-continuous|semis?"),
-    (Section.UNSUPPORTED, r"sos[12]?|pwlobj|general\s+constraints?|user\s+cuts|lazy\s+constraints"),
-    (Section.END, r"end"),
+    (LpSection.MINIMIZE, r"min(?:imi[sz]e|imum)?"),
+    (LpSection.MAXIMIZE, r"max(?:imi[sz]e|imum)?"),
+    (LpSection.ROWS, r"subject\s+to|such\s+that|s\.t\.|st\.?"),
+    (LpSection.BOUNDS, r"bounds?"),
+    (LpSection.GENERAL, r"gen(?:erals?)?|int(?:egers?)?"),
+    (LpSection.BINARY, r"bin(?:ary|aries)?"),
+    (LpSection.SEMICONTINUOUS, r"semi-continuous|semis?"),
+    (LpSection.UNSUPPORTED, r"sos[12]?|pwlobj|general\s+constraints?|user\s+cuts|lazy\s+constraints"),
+    (LpSection.END, r"end"),
 )
 """Regular expression of the titles of each section."""
 # A title is at the start of its line, and is not followed by a sign or word that would make it part of an expression.
@@ -119,15 +119,15 @@ class LpTokens:
             title, start = _SECTION_TITLE_PATTERN.match(line), 0
             if title is not None:
                 assert title.lastgroup is not None
-                section = Section[title.lastgroup]
+                section = LpSection[title.lastgroup]
                 yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=section)
-                has_rows |= section is Section.ROWS
+                has_rows |= section is LpSection.ROWS
                 start = title.end()
             # The objective and the title of the rows may be on the same line.
             if not has_rows and (title := _ROWS_TITLE_PATTERN.search(line, start)) is not None:
                 has_rows = True
                 yield from self._tokenize(line, start, title.start())
-                yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=Section.ROWS)
+                yield Token(TokenKind.SECTION, title.group().strip(), self._file.line, section=LpSection.ROWS)
                 start = title.end()
             yield from self._tokenize(line, start, len(line))
 

@@ -19,7 +19,7 @@ SEMICONTINUOUS_BOUND_KINDS = ("SC", "SI")
 
 @dataclass
 class MpsBounds:
-    """Bounds that the file states, by the index of the column; other bounds have defaults (see `lower_and_upper`)."""
+    """Bounds that the file states, by the index of the column; others have defaults (see `lower_and_upper_bounds`)."""
 
     lower: dict[int, float] = field(default_factory=dict)
     upper: dict[int, float] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class MpsBounds:
             # For semicontinuous columns, 0 means no upper bound.
             self.upper[column] = value or np.inf
 
-    def lower_and_upper(self, integer: Sequence[bool]) -> tuple[list[float], list[float]]:
+    def lower_and_upper_bounds(self, integer: Sequence[bool]) -> tuple[list[float], list[float]]:
         """Return (lower bounds, upper bounds) of all columns, with defaults for bounds that were not given.
 
         The default bounds are 0 and infinity, with two exceptions: an integer column without any bound lies in [0, 1],

@@ -325,7 +325,7 @@ class _MpsReader:
                 f"The column {quote(names[j])} has a negative upper bound and no lower bound in the file; its lower "
                 "bound is set to -infinity."
             )
-        lower, upper = self._bounds.lower_and_upper(self._integer)
+        lower, upper = self._bounds.lower_and_upper_bounds(self._integer)
         row_lower, row_upper = lower_and_upper_row_sides(self._senses, self._rhs, self._ranges)
         P = self._P.matrix((n, n))
         if P.nnz and abs(P - P.T).max() > 0:

@@ -22,10 +22,10 @@ def make_page(documents: Sequence[Document], title: str = "") -> str:
     heading = title or (sections[0].heading if len(sections) == 1 else f"{len(sections)} results of milopt")
     body = [
         element("header", element("h1", heading), element("p", f"Written by milopt {milopt.__version__}.")),
-        *([_overview(sections)] if len(sections) > 1 else []),
+        *([_overview_table(sections)] if len(sections) > 1 else []),
         *(_write_section(section, k) for k, section in enumerate(sections)),
     ]
-    style, script = _read("report.css"), _read("report.js")
+    style, script = _read_package_file("report.css"), _read_package_file("report.js")
     head = [
         element("meta", charset="utf-8"),
         element("meta", name_="viewport", content_="width=device-width, initial-scale=1"),
@@ -38,7 +38,7 @@ def make_page(documents: Sequence[Document], title: str = "") -> str:
     return f"<!DOCTYPE html>\n{element('html', element('head', *head), main, lang='en')}\n"
 
 
-def _read(name: str) -> Html:
+def _read_package_file(name: str) -> Html:
     """Return a file of this package as markup."""
     return Html(files("milopt.reporting").joinpath(name).read_text(encoding="utf-8"))
 
@@ -49,14 +49,14 @@ def _security_policy(script: str) -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def _overview(sections: Sequence[PageSection]) -> Html:
+def _overview_table(sections: Sequence[PageSection]) -> Html:
     """Return the table of all sections, with links to them."""
     rows = [
         element(
             "tr",
             element("td", element("a", section.heading, href=f"#section{k}")),
             element("td", section.kind),
-            element("td", _mark(section), section.outcome),
+            element("td", _certificate_mark(section), section.outcome),
         )
         for k, section in enumerate(sections)
     ]
@@ -67,11 +67,11 @@ def _overview(sections: Sequence[PageSection]) -> Html:
 
 def _write_section(section: PageSection, k: int) -> Html:
     """Return a section with its heading and its outcome."""
-    outcome = element("p", _mark(section), section.outcome, class_="outcome")
+    outcome = element("p", _certificate_mark(section), section.outcome, class_="outcome")
     return element("section", element("h2", section.heading), outcome, section.body, id_=f"section{k}")
 
 
-def _mark(section: PageSection) -> Html:
+def _certificate_mark(section: PageSection) -> Html:
     """Return a mark that states whether all certificates hold."""
     if section.is_good is None:
         return Html("")

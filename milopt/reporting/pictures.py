@@ -10,7 +10,7 @@ import numpy as np
 from milopt.arrays import Floats
 from milopt.comparison.comparison import Comparison
 from milopt.display.accuracy_strips import AccuracyStripsDisplay
-from milopt.display.convergence import ConvergenceDisplay, Curve
+from milopt.display.convergence import ConvergenceCurve, ConvergenceDisplay
 from milopt.display.critical_difference import CriticalDifferenceDisplay
 from milopt.display.margins import Margins, MarginsDisplay
 from milopt.display.performance_profile import PerformanceProfileDisplay
@@ -114,21 +114,23 @@ class Pictures:
         return element("figure", markup, element("figcaption", description))
 
 
-def _as_curve(program: Mapping[str, Any], name: str) -> Curve:
+def _as_curve(program: Mapping[str, Any], name: str) -> ConvergenceCurve:
     """Return the steps of one program of the JSON data of a fit."""
     residuals = program["certificate"]
     certificate = None if residuals is None else Certificate.from_residuals(residuals)
     steps = [step for step in program["history"] if step["objective"] is not None]
     if not steps:
         unknown = np.array([np.nan])
-        return Curve(name, False, np.array([program["objective"]]), unknown, unknown, unknown, certificate=certificate)
+        return ConvergenceCurve(
+            name, False, np.array([program["objective"]]), unknown, unknown, unknown, certificate=certificate
+        )
     bound = _as_floats(steps, "bound")
     if program["bound"] is not None:
         bound[-1] = program["bound"]
     alternates = program["scheme"] in ALTERNATING_SCHEMES
     objective = _as_floats(steps, "objective")
     kept = int(np.abs(objective - program["objective"]).argmin())
-    return Curve(
+    return ConvergenceCurve(
         name,
         program["scheme"] == "column-generation",
         objective,

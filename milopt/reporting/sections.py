@@ -131,11 +131,11 @@ def _programs_table(report: Report) -> Html:
                 program["program"]["kind"],
                 program["solver"],
                 f"{program['status']}, {program['point']}",
-                _format(program["objective"], ".8g"),
-                _format(program["bound"], ".8g"),
-                *(_format(residuals.get(name), ".1e") for name in ("primal", "dual", "gap")),
+                _format_number(program["objective"], ".8g"),
+                _format_number(program["bound"], ".8g"),
+                *(_format_number(residuals.get(name), ".1e") for name in ("primal", "dual", "gap")),
                 str(program["iterations"]),
-                _format(program["seconds"]["total"], ".3g"),
+                _format_number(program["seconds"]["total"], ".3g"),
             )
         )
     return sortable(Table("Certificates", header, tuple(rows), frozenset(header[4:])))
@@ -190,7 +190,7 @@ def _folds_table(report: EvaluationReport) -> Html:
             str(record.fold + 1),
             f"{record.accuracy:.3f}",
             f"{record.balanced_accuracy:.3f}",
-            _format(record.auc, ".3f"),
+            _format_number(record.auc, ".3f"),
             str(len(record.fits)),
             str(record.uncertified),
             f"{record.seconds:.2f}",
@@ -217,6 +217,6 @@ def _ranking_section(ranking: Ranking, pictures: Pictures) -> PageSection:
     return PageSection(f"Ranks over {len(ranking.data)} data sets", "ranking", outcome, None, body)
 
 
-def _format(number: float | None, spec: str) -> str:
+def _format_number(number: float | None, spec: str) -> str:
     """Format a number; an empty string for None."""
     return "" if number is None else format(number, spec)

@@ -23,7 +23,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.schemes.scheme import Steps
-from milopt.schemes.steps import Totals
+from milopt.schemes.steps import StepTotals
 from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
 
@@ -40,7 +40,7 @@ class SearchResult:
     ended: Termination = Termination.OPTIMAL
     end_reason: str = "The search ended"
     """Why the search ended, as the beginning of a message."""
-    totals: Totals = field(default_factory=Totals)
+    totals: StepTotals = field(default_factory=StepTotals)
 
 
 @dataclass(order=True)
@@ -77,7 +77,7 @@ class BranchAndBound:
         self._unproved_bound = np.inf
         """Smallest bound of a node with all witnesses fixed whose solve was not certified; inf if there is none."""
         self._unbounded = False
-        self.totals = Totals()
+        self.totals = StepTotals()
         self.best: Outcome | None = None
         self.best_value = np.inf
         self.best_index: Selections = {}

@@ -152,7 +152,7 @@ class ColumnGeneration(Scheme):
         message = " ".join(part for part in (result.message, *_fallback_messages(pricings)) if part)
         return replace(result, solver=shown, message=message)
 
-    def run_with(
+    def run_with_pricings(
         self,
         problem: SemiInfinite,
         solver: Solver,

@@ -35,7 +35,7 @@ from milopt.schemes.direct import Direct
 from milopt.schemes.feasibility import NO_FEASIBLE_POINT_MESSAGE, FeasibilityResult, find_feasible_witnesses
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
 from milopt.schemes.start import Start, starting_stand_in
-from milopt.schemes.steps import Totals, final_status, witnesses_by_name
+from milopt.schemes.steps import StepTotals, final_status, witnesses_by_name
 from milopt.schemes.tangents import check_slopes, starting_tangents, zero_placeholders
 from milopt.schemes.witness_choice import WitnessChooser
 from milopt.solving.clock import Clock
@@ -128,7 +128,7 @@ class ConvexConcave(Scheme):
         with StepSession(problem, solver, options, witnesses=self._starting_stand_ins(problem)) as session:
             return (yield from self._steps_in_session(session, clock))
 
-    def run_each(
+    def run_in_one_session(
         self,
         programs: Sequence[Program],
         solver: Solver,
@@ -172,7 +172,7 @@ class ConvexConcave(Scheme):
         """Iterate to a fixed point in a session with starting minorants; yield one step per convex program."""
         program = session.program
         maxima, others = _split_atoms(program)
-        totals, choice = Totals(), WitnessChooser(program, maxima, session.options.tolerance)
+        totals, choice = StepTotals(), WitnessChooser(program, maxima, session.options.tolerance)
         tangent_starts = starting_tangents(session, others, clock)
         stand_ins = session.lowering.other_side.stand_ins
         if others:
@@ -201,7 +201,7 @@ class ConvexConcave(Scheme):
         atoms: list[Atom],
         tangent_starts: Iterator[dict[Atom, StandIn]],
         clock: Clock,
-        totals: Totals,
+        totals: StepTotals,
         choice: WitnessChooser,
     ) -> Steps[DescentResult]:
         """Descend from the start; if its first step has no point, from other minorants with which a step is feasible.
@@ -235,7 +235,7 @@ class ConvexConcave(Scheme):
         return replace(descent, ended=Termination.STALLED, message=NO_FEASIBLE_POINT_MESSAGE)
 
     def _descend(
-        self, session: StepSession, atoms: list[Atom], clock: Clock, totals: Totals, choice: WitnessChooser
+        self, session: StepSession, atoms: list[Atom], clock: Clock, totals: StepTotals, choice: WitnessChooser
     ) -> Steps[DescentResult]:
         """Descend from the current minorants of the session."""
         return descend(session, atoms, clock, self.max_steps, self.relative_decrease, totals, choice)
@@ -254,7 +254,7 @@ def _is_conclusive(descent: DescentResult) -> bool:
 
 
 def _replace_points_by_witnesses(
-    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals, choice: WitnessChooser
+    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: StepTotals, choice: WitnessChooser
 ) -> None:
     """Replace starting points that are not instances by witnesses, and set the witnesses in the session.
 

@@ -25,7 +25,7 @@ from milopt.outcome.outcome import Outcome
 from milopt.outcome.point_values import PointValues
 from milopt.outcome.result import Step
 from milopt.schemes.scheme import Steps
-from milopt.schemes.steps import TIE_TOLERANCE, Totals, count_differences
+from milopt.schemes.steps import TIE_TOLERANCE, StepTotals, count_differences
 from milopt.schemes.witness_choice import WitnessChooser, WitnessSelection
 from milopt.solving.clock import Clock
 from milopt.solving.step_session import StepSession
@@ -44,7 +44,7 @@ class DescentResult:
     history: tuple[Step, ...]
     ended: Termination
     message: str
-    totals: Totals
+    totals: StepTotals
     vanished: bool = False
     """Whether the function is constant on every bag to within its certified error."""
 
@@ -55,7 +55,7 @@ def descend(
     clock: Clock,
     max_steps: int,
     relative_decrease: float,
-    totals: Totals | None = None,
+    totals: StepTotals | None = None,
     choice: WitnessChooser | None = None,
 ) -> Steps[DescentResult]:
     """Make steps from the session's minorants until the point is stationary, a step fails, or a limit is reached.
@@ -81,14 +81,14 @@ def descend(
     """Smallest KKT residual of a point at which the objective had settled."""
     last: Outcome | None = None
     ended, message = Termination.LIMIT, f"Stopped after {max_steps} steps."
-    totals = totals or Totals()
+    totals = totals or StepTotals()
     try:
         for _ in range(max_steps):
             outcome = session.solve(clock)
             totals.add(outcome)
             if chosen is not None and not chosen.is_chosen_by_values_alone and not clock.is_over():
                 limit = np.inf if chosen.vanished else sign * history[-1].objective
-                if _is_worse(session, outcome, limit, relative_decrease):
+                if _has_failed_or_risen(session, outcome, limit, relative_decrease):
                     old = chosen.plain
                     session.set_witnesses(one_hot_minorants(old) | tangents)
                     outcome = session.solve(clock)
@@ -109,7 +109,9 @@ def descend(
             last = outcome
             values = PointValues(session.lowering, outcome)
             chosen = (
-                choice.choose(session, outcome) if choice is not None else WitnessSelection.by_values(values, maxima)
+                choice.choose(session, outcome)
+                if choice is not None
+                else WitnessSelection.choose_by_values(values, maxima)
             )
             new = chosen.witnesses
             changed = count_differences(new, old)
@@ -155,7 +157,7 @@ def descend(
         return DescentResult(last, {}, float("nan"), tuple(history), ended, message, totals)
     values = PointValues(session.lowering, last)
     if chosen is None:
-        chosen = WitnessSelection.by_values(values, maxima)
+        chosen = WitnessSelection.choose_by_values(values, maxima)
     objective = values.objective()
     return DescentResult(last, chosen.witnesses, objective, tuple(history), ended, message, totals, chosen.vanished)
 
@@ -175,10 +177,10 @@ def _attaining_witnesses(values: PointValues, old: Selections | None, new: Selec
 
 def residual_with_minorants(session: StepSession, outcome: Outcome, minorants: StandIns) -> float:
     """Return the largest KKT residual of a step's point if the given minorants replace those of the step."""
-    return session.certificate_with(outcome, minorants).worst
+    return session.certificate_with_minorants(outcome, minorants).worst
 
 
-def _is_worse(session: StepSession, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
+def _has_failed_or_risen(session: StepSession, outcome: Outcome, limit: float, relative_decrease: float) -> bool:
     """Return True if a step failed, or if its objective, of the minimisation, is above `limit`.
 
     An objective that exceeds `limit` by at most `relative_decrease` (relative to 1 + its size) is not worse.

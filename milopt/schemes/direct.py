@@ -91,7 +91,7 @@ class Direct(Scheme):
         yield from result.history
         return result
 
-    def run_each(
+    def run_in_one_session(
         self,
         programs: Sequence[Program],
         solver: Solver,

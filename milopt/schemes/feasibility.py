@@ -38,7 +38,7 @@ from milopt.schemes.automatic import automatic_solver
 from milopt.schemes.ceilings import convex_part, needs_witness_by_row
 from milopt.schemes.descent import descend
 from milopt.schemes.scheme import run_steps
-from milopt.schemes.steps import Totals, select_largest_values
+from milopt.schemes.steps import StepTotals, select_largest_values
 from milopt.solving.clock import Clock
 from milopt.solving.explain import SupportChecker
 from milopt.solving.options import Options
@@ -68,7 +68,7 @@ class FeasibilityResult:
 
 
 def find_feasible_witnesses(
-    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: Totals
+    session: StepSession, atoms: list[SelectionAtom], clock: Clock, totals: StepTotals
 ) -> FeasibilityResult:
     """Search for witnesses with which the program of a session is feasible.
 
@@ -142,7 +142,7 @@ def elastic_program(program: Program) -> Program:
     return elastic
 
 
-def _is_feasible_with(session: StepSession, chosen: Selections, clock: Clock, totals: Totals) -> bool:
+def _is_feasible_with(session: StepSession, chosen: Selections, clock: Clock, totals: StepTotals) -> bool:
     """Return True if a solve with these witnesses finds a feasible point or proves that the program is unbounded.
 
     Return False if the time is over.
@@ -183,7 +183,7 @@ def _impossible_row_message(
     solver: Solver,
     options: Options,
     clock: Clock,
-    totals: Totals,
+    totals: StepTotals,
 ) -> str:
     """Return a sentence about a row that no witness can make hold over the convex part; empty if none is found.
 

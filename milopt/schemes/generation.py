@@ -34,7 +34,7 @@ from milopt.schemes.master_rows import (
 )
 from milopt.schemes.members import join_columns
 from milopt.schemes.scheme import Steps
-from milopt.schemes.steps import Totals
+from milopt.schemes.steps import StepTotals
 from milopt.solving.clock import Clock
 from milopt.solving.pricing import PricedColumn, Pricing, PricingResult
 from milopt.solving.step_session import StepSession
@@ -81,7 +81,7 @@ class GenerationRun:
     residual: float = 0.0
     """Largest certified error of a column in the last pricing, in the unit of the objective."""
     history: list[Step] = field(default_factory=list)
-    totals: Totals = field(default_factory=Totals)
+    totals: StepTotals = field(default_factory=StepTotals)
     count: int = 0
     """Number of columns found so far, which numbers the rows."""
     constant_rounds: int = 0
@@ -98,7 +98,7 @@ class GenerationRun:
     def run(self) -> Steps[RunEnd]:
         """Run rounds until the run ends; yield a step for each solved master, and return how the run ended."""
         try:
-            with call_on_interrupt(self._note_interrupt):
+            with call_on_interrupt(self._record_interrupt):
                 for _ in range(self.settings.max_rounds):
                     yielded = len(self.history)
                     end = self._run_round()
@@ -110,9 +110,12 @@ class GenerationRun:
                 raise
             self.clock.interrupted = True
             return self._end_at_limit()
-        return Termination.LIMIT, f"Stopped after {_format_round_count(self.settings.max_rounds)}; {self._kept_message}"
+        return (
+            Termination.LIMIT,
+            f"Stopped after {_format_round_count(self.settings.max_rounds)}; {self._kept_column_clause}",
+        )
 
-    def _note_interrupt(self) -> None:
+    def _record_interrupt(self) -> None:
         """Treat Ctrl-C as the end of the time; raise if it is pressed again while there is no column to keep."""
         if self.clock.interrupted and not self.rows:
             raise KeyboardInterrupt
@@ -261,9 +264,9 @@ class GenerationRun:
             if outcome.termination is Termination.LIMIT:
                 return self._end_at_limit()
             size = f"The columns have size {largest_column(self.rows):.0e}, but should have size 1"
-            return outcome.termination, f"{outcome.message} {size}; {self._kept_message}"
+            return outcome.termination, f"{outcome.message} {size}; {self._kept_column_clause}"
         self.last_master = outcome
-        has_risen = self._has_risen(outcome.objective)
+        has_risen = self._objective_has_risen(outcome.objective)
         self.constant_rounds = 0 if has_risen else self.constant_rounds + 1
         update_weights(self.rows, self._multipliers_by_block(), has_risen)
         self.history.append(self._make_step(outcome))
@@ -283,7 +286,7 @@ class GenerationRun:
         """-1 if the master is maximised, else 1; bounds and values of columns are those of the minimised master."""
         return -1.0 if self.session.program.maximizes else 1.0
 
-    def _has_risen(self, now: float) -> bool:
+    def _objective_has_risen(self, now: float) -> bool:
         """Return True if the objective `now` is the first, or exceeds that of the last master by more than rounding."""
         if not self.history:
             return True
@@ -303,7 +306,7 @@ class GenerationRun:
         rise = f"The objective has {change} by less than {self.tolerance:g} (relative) in {_format_round_count(rounds)}"
         return (
             Termination.STALLED,
-            f"{self._degenerate_message() or self._residual_message() or rise}; {self._kept_message}",
+            f"{self._degenerate_message() or self._residual_message() or rise}; {self._kept_column_clause}",
         )
 
     def _multipliers_by_block(self) -> dict[str, float]:
@@ -336,11 +339,11 @@ class GenerationRun:
             return self._end_at_limit()
         hidden = self._degenerate_message() or self._residual_message()
         if hidden:
-            return Termination.STALLED, f"{hidden}; {self._kept_message}"
+            return Termination.STALLED, f"{hidden}; {self._kept_column_clause}"
         if has_closed:
             return Termination.OPTIMAL, self._rounding_message()
         if self.failure:
-            return Termination.STALLED, f"{self.failure}; {self._kept_message}"
+            return Termination.STALLED, f"{self.failure}; {self._kept_column_clause}"
         return Termination.STATIONARY, ""
 
     def _rounding_message(self) -> str:
@@ -389,10 +392,10 @@ class GenerationRun:
 
     def _end_at_limit(self) -> RunEnd:
         """Return the end of a run at the time limit or at Ctrl-C."""
-        return Termination.LIMIT, f"{self.clock.end_reason()}; {self._kept_message}"
+        return Termination.LIMIT, f"{self.clock.end_reason()}; {self._kept_column_clause}"
 
     @property
-    def _kept_message(self) -> str:
+    def _kept_column_clause(self) -> str:
         """Last clause of a message: which ensemble or column is kept."""
         kept = "best ensemble" if self.last_master is not None else "best single column found so far"
         return f"the {kept} is kept."

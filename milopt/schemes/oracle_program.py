@@ -106,7 +106,7 @@ class ProgramPricing(Pricing):
                 parameter.value = value
             self._session = StepSession(self._oracle.program, self._solver, self._options, witnesses=witnesses)
         else:
-            self._session.set_inputs(prices, witnesses)
+            self._session.set_parameters_and_minorants(prices, witnesses)
         return self._session
 
     def _make_column(self, session: StepSession, outcome: Outcome, steps: int) -> PricedColumn:

@@ -30,7 +30,7 @@ from milopt.schemes.convex_concave import ConvexConcave
 from milopt.schemes.direct import Direct
 from milopt.schemes.scheme import Scheme, Steps, check_at_least_one
 from milopt.schemes.start import Start, starting_stand_in
-from milopt.schemes.steps import Totals, count_differences, final_status, witnesses_by_name
+from milopt.schemes.steps import StepTotals, count_differences, final_status, witnesses_by_name
 from milopt.schemes.witness_choice import WitnessChooser
 from milopt.solving.clock import Clock
 from milopt.solving.options import Options
@@ -127,7 +127,7 @@ class Representatives(Scheme):
         witnesses: dict[Atom, StandIn] = {atom: starting_stand_in(atom, start) for atom in atoms}
         failed = False
         with StepSession(program, solver, options, witnesses=witnesses, both_sides=True) as session:
-            totals, choice = Totals(), WitnessChooser(program, atoms, options.tolerance)
+            totals, choice = StepTotals(), WitnessChooser(program, atoms, options.tolerance)
             try:
                 for _ in range(self.max_steps):
                     outcome = session.solve(clock)

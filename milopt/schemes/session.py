@@ -430,7 +430,7 @@ class Session:
         name = resolve_block_name(self.program, constraint)
         _check_unconditional(by)
         self._replace_block(name, by)
-        self.program.register_handles(name, by)
+        self.program.register_names(name, by)
         return self.program.constraints[name]
 
     def set_rhs(self, constraint: Constraint | str, value: npt.ArrayLike) -> None:
@@ -575,7 +575,7 @@ class Session:
         def add_variable() -> Variable:
             """Add the variable with its coefficients, or change nothing if that fails."""
             program = self.program
-            with self._step.all_or_nothing():
+            with self._step.undo_on_error():
                 added = program.variable(name, shape, lower=lower, upper=upper, integer=integer, binary=binary)
                 whole = np.arange(added.size)
                 if sp.issparse(cost) or np.any(np.asarray(cost)):
@@ -588,7 +588,7 @@ class Session:
             return added
 
         added = self._apply_or_switch_solver(add_variable)
-        self.program.register_handles(name, added)
+        self.program.register_names(name, added)
         self._register_blocks(entering)
         return added
 
@@ -640,7 +640,7 @@ class Session:
 
         def change_bounds() -> None:
             """Set the bounds, or change nothing if that fails."""
-            with self._step.all_or_nothing():
+            with self._step.undo_on_error():
                 chosen.lower, chosen.upper = bounded.lower, bounded.upper
                 self._step.register_bounds(chosen)
 
@@ -716,7 +716,7 @@ class Session:
 
         def delete_parts() -> None:
             """Delete all blocks and variables, or change nothing if that fails."""
-            with self._step.all_or_nothing():
+            with self._step.undo_on_error():
                 self._step.delete(*(name for name in names if name in self.program.constraints))
                 deleted = [name for name in names if name in self.program.variables]
                 for name in deleted:
@@ -726,7 +726,7 @@ class Session:
 
         self._apply_or_switch_solver(delete_parts)
         for name in names:
-            self.program.remove_handles(name)
+            self.program.unregister_names(name)
         self._register_blocks(self.program.constraints)
 
     def close(self) -> None:
@@ -747,7 +747,7 @@ class Session:
     def _add_block(self, constraint: Constraint, name: str | None) -> Constraint:
         """Add a constraint block and return it."""
         added = self._apply_or_switch_solver(lambda: self._step.add_rows(constraint, name))
-        self.program.register_handles(added, constraint, self.program.constraints[added])
+        self.program.register_names(added, constraint, self.program.constraints[added])
         return self.program.constraints[added]
 
     def _check_bounds_unused(self, variable: Variable) -> None:
@@ -772,7 +772,7 @@ class Session:
     def _register_blocks(self, names: Iterable[str]) -> None:
         """Register the present constraints of blocks, so that methods and results accept them like earlier ones."""
         for name in names:
-            self.program.register_handles(name, self.program.constraints[name])
+            self.program.register_names(name, self.program.constraints[name])
 
     def _apply_or_switch_solver(self, change: Callable[[], T]) -> T:
         """Call `change`; if a solver chosen by `auto` does not support the changed program, switch the solver."""
@@ -783,7 +783,7 @@ class Session:
                 raise
         # Without an engine, the change is not checked. The change is undone if no solver supports the program.
         self._step.close()
-        with self._step.all_or_nothing():
+        with self._step.undo_on_error():
             value = change()
             self._switch_solver()
         return value

@@ -190,7 +190,7 @@ def _solve_in_one_session(
     """Solve the programs in one session; with `may_fall_back`, try further solvers if an answer is not certified."""
     compiled = jit_seconds()
     assert isinstance(plan, (Direct, ConvexConcave))
-    results = plan.run_each(programs, solver, options, [case.lowered for case in cases])
+    results = plan.run_in_one_session(programs, solver, options, [case.lowered for case in cases])
     for program, (result, clock) in zip(programs, results, strict=True):
         if on_step is not None:
             for step in result.history:

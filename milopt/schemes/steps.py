@@ -62,7 +62,7 @@ def witnesses_by_name(chosen: Selections) -> dict[str, Index]:
     return result
 
 
-class Totals:
+class StepTotals:
     """Iterations, logs and notes summed over all steps; the seconds are in `clock.work`."""
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ class WitnessSelection:
     """Whether the function is constant on every bag to within its certified error."""
 
     @classmethod
-    def by_values(cls, values: PointValues, atoms: list[SelectionAtom]) -> WitnessSelection:
+    def choose_by_values(cls, values: PointValues, atoms: list[SelectionAtom]) -> WitnessSelection:
         """Choose by the values alone: the first of the instances with exactly the largest value of their bag."""
         plain = {atom: atom.segments.argmax(values.argument_values(atom)) for atom in atoms}
         return cls(plain, plain, vanished=False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from milopt.compilation.compiled_form import CompiledForm
 from milopt.compilation.status import Termination
-from milopt.outcome.claims import find_contradiction, find_falling_ray
+from milopt.outcome.claims import find_contradiction, find_decreasing_ray
 from milopt.outcome.outcome import Outcome
 from milopt.solving.clock import Clock
 from milopt.solving.diagnosis import Diagnosis, diagnose
@@ -88,6 +88,6 @@ def _confirm_for_declared_program(
         proof = find_contradiction(live.lowering, live.form, live.spaces, farkas)
         return None if proof is None else replace(outcome, contradiction=proof)
     if diagnosis.feasible is not None and diagnosis.ray is not None:
-        ray = find_falling_ray(live.lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
+        ray = find_decreasing_ray(live.lowering, live.spaces, compiled, diagnosis.feasible, diagnosis.ray)
         return None if ray is None else replace(outcome, ray=compiled.recover(ray, None))
     return outcome

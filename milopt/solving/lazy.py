@@ -42,7 +42,7 @@ class LazyRows:
         self.is_lazy = rows > groups and (worthwhile if wanted is None else wanted)
         self.active: Index = self._initial_rows(form) if self.is_lazy else np.arange(form.rows.count)
 
-    def find_violated(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
+    def find_violated_rows(self, form: EvaluationForm, rows: Vector, tolerance: float) -> Index:
         """Return, for each maximum, its most violated rows that are not active yet; none if rows are not lazy.
 
         `rows`: value of every row of the form; a row is violated if its value is below -`tolerance`. At most

@@ -24,7 +24,7 @@ class LiveEngine:
         """Engine for evaluation forms; None if there is none."""
 
     @property
-    def is_built(self) -> bool:
+    def has_model(self) -> bool:
         """Whether the solver has a model now."""
         return self._engine is not None
 

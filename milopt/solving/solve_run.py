@@ -198,7 +198,7 @@ class SolveRun:
             settled = answer.termination is Termination.INFEASIBLE and not live.uses_dual
             return live.activate_all_rows() if live.rows.is_lazy and not settled else None
         slack = LAZY_VIOLATION_FRACTION * live.options.tolerance
-        violated = live.rows.find_violated(
+        violated = live.rows.find_violated_rows(
             live.form, candidate.evaluation.rows / (1.0 + np.abs(live.form.rows.g)), slack
         )
         return live.activate_rows(violated) if violated.size else None

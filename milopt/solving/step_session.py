@@ -105,17 +105,17 @@ class StepSession:
 
     def set_parameter(self, parameter: Parameter, value: npt.ArrayLike) -> None:
         """Set the value of a parameter."""
-        self.set_inputs({parameter: value}, {})
+        self.set_parameters_and_minorants({parameter: value}, {})
 
     def set_witnesses(self, witnesses: StandIns) -> None:
         """Set the minorants of the given atoms, used on their non-convex side; other atoms keep theirs."""
-        self.set_inputs({}, witnesses)
+        self.set_parameters_and_minorants({}, witnesses)
 
-    def set_inputs(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: StandIns) -> None:
+    def set_parameters_and_minorants(self, parameters: Mapping[Parameter, npt.ArrayLike], witnesses: StandIns) -> None:
         """Set parameters and minorants together, so that the blocks in which they occur are compiled only once."""
         check_parameters(self.program, parameters)
         check_stand_ins(witnesses)
-        with self.all_or_nothing():
+        with self.undo_on_error():
             for parameter, value in parameters.items():
                 parameter.value = value
             for witness in witnesses.values():
@@ -125,14 +125,14 @@ class StepSession:
 
     def set_objective(self, objective: Expression | float, *, maximize: bool = False) -> None:
         """Replace the objective of the program; `maximize`: whether it is maximised."""
-        with self.all_or_nothing():
+        with self.undo_on_error():
             (self.program.maximize if maximize else self.program.minimize)(objective)
             self.lowering.affine.register_points(self.program.objective)
             self._apply_change(self.live.refresh_objective())
 
     def add_rows(self, constraint: Constraint, name: str | None = None) -> str:
         """Add a constraint block and return its name."""
-        with self.all_or_nothing():
+        with self.undo_on_error():
             self.program.subject_to(constraint, name)
             added = next(reversed(self.program.constraints))
             self.lowering.affine.register_points(self.program.constraints[added].expression)
@@ -141,7 +141,7 @@ class StepSession:
 
     def replace_rows(self, name: str, constraint: Constraint) -> None:
         """Replace the constraint of a block."""
-        with self.all_or_nothing():
+        with self.undo_on_error():
             self.program.replace(name, constraint)
             self.lowering.affine.register_points(self.program.constraints[name].expression)
             self._apply_change(self.live.refresh_blocks([name]))
@@ -178,7 +178,7 @@ class StepSession:
         two programs differ only in the linear part of the objective, in the offsets of rows or in bounds.
         """
         check_program(program)
-        before, had = self.live, self.live.compiled.form if self._engine.is_built else None
+        before, had = self.live, self.live.compiled.form if self._engine.has_model else None
         relowered = lowered or lower_program(program)
         self.program, self.lowering = program, relowered.lowering
         self.live = LiveForm(relowered, self.options, self.solver, before)
@@ -206,7 +206,7 @@ class StepSession:
         self.close()
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def undo_on_error(self) -> Iterator[None]:
         """Undo all changes made inside the `with` block if one of them raises a `MiloptError`.
 
         The program, its parameters, the minorants, the forms and the engine are restored.
@@ -261,7 +261,7 @@ class StepSession:
         except TimeLimitError as error:
             return Outcome.without_point(self.form, Termination.LIMIT, "", str(error))
 
-    def certificate_with(self, outcome: Outcome, stand_ins: StandIns) -> Certificate:
+    def certificate_with_minorants(self, outcome: Outcome, stand_ins: StandIns) -> Certificate:
         """Return the certificate of the last outcome's point with other minorants; the session is not changed.
 
         `outcome` must be that of the last solve, without changes since. With the tangents at the point, the certificate

@@ -137,12 +137,12 @@ def _check_import(solver: Solver, is_excepted: bool) -> None:
     if done.returncode:
         raise CaseError(f"another process cannot import its class: {done.stderr.strip().splitlines()[-1]}")
     _, imported = json.loads(done.stdout.splitlines()[-1])
-    heavy = sorted(set(imported) & _modules_of(solver.package))
+    heavy = sorted(set(imported) & _modules_of_package(solver.package))
     message = f"its module or availability imports {', '.join(heavy)}: import the package when an engine is built"
     require(not heavy, message)
 
 
-def _modules_of(package: str) -> set[str]:
+def _modules_of_package(package: str) -> set[str]:
     """Return the names of the top-level modules of an installed package, without milopt."""
     from importlib.metadata import packages_distributions
 

@@ -84,7 +84,7 @@ def recognise_dictionary_choice(oracle: Oracle, bags: Bags) -> DictionaryChoice 
         return None
     evaluation, coefficient = evaluations[0]
     weights = affine_weights(coefficient)
-    column = _column_of(oracle.column(bags), evaluation)
+    column = _recognise_column(oracle.column(bags), evaluation)
     if weights is None or column is None or weights[0] not in oracle.prices:
         return None
     others = [(leaf, by) for leaf, by in terms if leaf is not evaluation]
@@ -106,7 +106,7 @@ def recognise_dictionary_choice(oracle: Oracle, bags: Bags) -> DictionaryChoice 
     )
 
 
-def _column_of(column: Expression, evaluation: FunctionEvaluation) -> tuple[Coefficient, Vector] | None:
+def _recognise_column(column: Expression, evaluation: FunctionEvaluation) -> tuple[Coefficient, Vector] | None:
     """Return (D, constant) if a column is  D f(B) + constant  with the same values f(B), else None."""
     if len(column.terms) != 1 or len(column.shape) != 1:
         return None
@@ -154,13 +154,13 @@ class DictionaryChoicePricing(Pricing):
         return self._choice.evaluation.function.coefficients.size
 
     @property
-    def _step(self) -> int:
+    def _columns_per_block(self) -> int:
         """Number of columns of a block."""
         return max(1, SIMILARITY_BLOCK_BYTES // (8 * self._choice.evaluation.size))
 
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the matrix K in blocks of consecutive columns, as pairs (slice of the columns, block)."""
-        step = self._step
+        step = self._columns_per_block
         kept_bytes = sum(block.nbytes for block in self._kept.values())
         for start in range(0, self._size, step):
             part = slice(start, min(start + step, self._size))
@@ -193,12 +193,14 @@ class DictionaryChoicePricing(Pricing):
     def _chosen_values(self, chosen: Index) -> Floats:
         """Return the columns of K at some points of the dictionary, from the kept blocks as far as possible."""
         values = np.empty((self._choice.evaluation.size, chosen.size))
-        place = chosen // self._step
+        place = chosen // self._columns_per_block
         for block in np.unique(place):
             here = place == block
-            kept = self._kept.get(int(block) * self._step)
+            kept = self._kept.get(int(block) * self._columns_per_block)
             values[:, here] = (
-                self._kernel_values(chosen[here]) if kept is None else kept[:, chosen[here] - int(block) * self._step]
+                self._kernel_values(chosen[here])
+                if kept is None
+                else kept[:, chosen[here] - int(block) * self._columns_per_block]
             )
         return values
 

@@ -86,7 +86,7 @@ def test_every_estimator_is_unbiased(alone):
     left, right, s = as_codes(P), as_codes(P if alone else Q), as_codes(S)
     right = left if alone else right
     universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(3))
-    order = estimators.spread_order(left, right, s)
+    order = estimators.order_by_spread(left, right, s)
     values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
     exact_mean = exact.count_by_brute_force(P, P if alone else Q, S) / exp(universe.log_size)
     assert abs(values.mean() - exact_mean) / (values.std() / np.sqrt(values.size)) < 3.5
@@ -111,7 +111,7 @@ def test_indicator_draws_have_the_same_mean_and_more_variance():
     assert abs(hits.mean() - exact_mean) / (hits.std() / np.sqrt(hits.size)) < 3.5
     left, right, s = as_codes(P), as_codes(Q), as_codes(S)
     universe = estimators.PointPairBoxUniverse(left, right, s, RandomStream(6))
-    order = estimators.spread_order(left, right, s)
+    order = estimators.order_by_spread(left, right, s)
     values = np.array([estimators.draw_coverage(universe, order) for _ in range(4000)])
     assert values.var() < 0.8 * hits.var()
 

@@ -15,7 +15,7 @@ from milopt.comparison.cell import ComparisonCell, ProgramSizes
 from milopt.comparison.compare import compare
 from milopt.comparison.comparison import Comparison
 from milopt.comparison.fit_task import FitTask, FoldSplit
-from milopt.comparison.layout import Layout
+from milopt.comparison.layout import ComparisonLayout
 from milopt.comparison.task_order import order_tasks
 from milopt.data import DataSet
 from milopt.errors import ParameterError, UnknownNameError
@@ -267,7 +267,9 @@ def test_different_stationary_points_are_reported() -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_the_table_fits_the_page(comparison, width: int) -> None:
-    layout = Layout([cell.model for cell in comparison.cells], [cell.solver for cell in comparison.cells], width)
+    layout = ComparisonLayout(
+        [cell.model for cell in comparison.cells], [cell.solver for cell in comparison.cells], width
+    )
     lines = layout.header() + [line for cell in comparison.cells for line in layout.row(cell)]
     lines += [line for agreement in comparison.agreements for line in layout.summary(agreement)]
     lines += layout.notes(comparison.cells)
@@ -280,10 +282,10 @@ def test_the_table_fits_the_page(comparison, width: int) -> None:
 
 def test_an_uncertified_point_is_marked() -> None:
     uncertified = cell("a", 1.0, point="feasible", termination="stalled")
-    layout = Layout(["m"], ["a"])
+    layout = ComparisonLayout(["m"], ["a"])
     assert "3.0e-09 !" in layout.row(uncertified)[0]
     assert any("certificate does not hold" in line for line in layout.notes([uncertified]))
-    assert "!" not in "".join(Layout(["m"], ["a"]).row(cell("a", 1.0)))
+    assert "!" not in "".join(ComparisonLayout(["m"], ["a"]).row(cell("a", 1.0)))
 
 
 def test_a_comparison_prints_as_a_table(comparison) -> None:
@@ -305,7 +307,7 @@ def test_reasons_are_numbered_notes_of_one_line(comparison) -> None:
 def test_a_long_reason_is_cut_after_a_clause_on_a_wide_page_and_wrapped_on_a_narrow_one() -> None:
     reason = "; ".join(["the first clause of the reason has fifty characters"] * 3)
     not_run = ComparisonCell("m", "a", ProgramSizes("QP", 3, 4, 0), True, reason)
-    wide, narrow = Layout(["m"], ["a"], 120), Layout(["m"], ["a"], 80)
+    wide, narrow = ComparisonLayout(["m"], ["a"], 120), ComparisonLayout(["m"], ["a"], 80)
     assert wide.row(not_run)[-1].endswith("not supported [1]")
     assert wide.notes([not_run])[0] == f"[1] a: {'; '.join(reason.split('; ')[:2])} ..."
     narrow.row(not_run)

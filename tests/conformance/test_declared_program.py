@@ -14,7 +14,7 @@ from milopt.compilation.answer import Answer
 from milopt.compilation.features import Feature
 from milopt.compilation.standard_form import RowBlock
 from milopt.compilation.status import PointStatus, Termination
-from milopt.compilation.template import Template, read_template
+from milopt.compilation.template import EpigraphTemplate, read_template
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.semidefinite import is_semidefinite, symmetric_root
@@ -93,7 +93,7 @@ def test_a_lowering_that_is_too_loose_is_detected(atom: str, monkeypatch: pytest
     assert result.certificate.violation > 0.1
 
 
-def _with_half_the_argument(atom: Atom, at: Segments) -> Template:
+def _with_half_the_argument(atom: Atom, at: Segments) -> EpigraphTemplate:
     """Halve the argument of an atom in its epigraph; the bound on the atom is not changed."""
     template = read_template(atom, at)
     return replace(template, parts=tuple(replace(part, E=0.5 * part.E) for part in template.parts))

@@ -63,7 +63,7 @@ class Pieces:
     def set(self, session: StepSession, inputs: Inputs) -> None:
         """Set the parameters in a session of this program."""
         new = {self.shift: inputs.shift, self.scale: inputs.scale, self.weight: inputs.weight}
-        session.set_inputs(new, {})
+        session.set_parameters_and_minorants(new, {})
 
 
 Atom = Callable[[Pieces], Expression]

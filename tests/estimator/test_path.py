@@ -11,7 +11,7 @@ from milopt.compilation.status import PointStatus
 from milopt.errors import MiloptError, ParameterError
 from milopt.estimator.path import can_share, fit_together
 from milopt.evaluation import selection
-from milopt.evaluation.selection import WarmGroup, grid_combinations, select_candidate, warm_groups
+from milopt.evaluation.selection import WarmGroup, grid_combinations, group_for_warm_runs, select_candidate
 from milopt.models import LSSVM, MILES, MIORDM, MISVM, ODM, SetKernelSVM, ShapeletBoost
 from milopt.solving.step_session import StepSession
 
@@ -137,13 +137,13 @@ def test_wrong_arguments_raise_an_error_of_one_sentence(call, message):
 def test_a_grid_is_divided_into_groups_that_differ_in_one_number():
     kernels = (RBF(1.0), Linear())
     grid = grid_combinations({"C": [10.0, 0.1], "kernel": kernels, "aggregation": ["mean"]})
-    groups = warm_groups(SetKernelSVM(), grid)
+    groups = group_for_warm_runs(SetKernelSVM(), grid)
     assert [group.name for group in groups] == ["C", "C"]
     assert [[(grid[i]["C"], grid[i]["kernel"]) for i in group.indices] for group in groups] == [
         [(0.1, kernels[0]), (10.0, kernels[0])],
         [(0.1, kernels[1]), (10.0, kernels[1])],
     ]
-    alone = warm_groups(SetKernelSVM(), grid_combinations({"kernel": kernels}))
+    alone = group_for_warm_runs(SetKernelSVM(), grid_combinations({"kernel": kernels}))
     assert alone == [WarmGroup("", (0,)), WarmGroup("", (1,))]
 
 
@@ -152,7 +152,9 @@ def test_selection_fits_a_grid_in_warm_runs_with_the_same_candidates(monkeypatch
     opened = count_sessions(monkeypatch)
     together = select_candidate(SetKernelSVM, {}, grid, bags, Y, 0)
     assert len(opened) == 5 * 2, "one session per fold and kernel"
-    monkeypatch.setattr(selection, "warm_groups", lambda _, grid: [WarmGroup("", (i,)) for i in range(len(grid))])
+    monkeypatch.setattr(
+        selection, "group_for_warm_runs", lambda _, grid: [WarmGroup("", (i,)) for i in range(len(grid))]
+    )
     alone = select_candidate(SetKernelSVM, {}, grid, bags, Y, 0)
     assert together.chosen == alone.chosen
     assert [c.correct for c in together.candidates] == [c.correct for c in alone.candidates]

@@ -10,7 +10,7 @@ import pytest
 from milopt import Program, bag_max, quad_form, sum_squares
 from milopt.declaration.programs.expression import Constraint
 from milopt.inspection.latex import latex_lines
-from milopt.inspection.latex_symbols import Symbols
+from milopt.inspection.latex_symbols import ArraySymbols
 from milopt.models import MIORDM
 
 Y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -75,7 +75,7 @@ def check_rows(program: Program) -> None:
     """Compare every printed constraint elementwise with the declared one at a random point."""
     rng = np.random.default_rng(0)
     point = {name: rng.normal(size=variable.size) for name, variable in program.variables.items()}
-    symbols = Symbols()
+    symbols = ArraySymbols()
     lines = {line.name: line.body for line in latex_lines(program, symbols)}
     shown = {name: value if program.variables[name].shape else value[0] for name, value in point.items()}
     arrays = {
@@ -147,7 +147,7 @@ def test_different_vectors_of_one_name_have_different_symbols() -> None:
     program = Program("objective")
     x = program.variable("x", 4)
     program.minimize(sum_squares(V * x) + sum_squares((V + 1) * x) + sum_squares(V * x - 1))
-    symbols = Symbols()
+    symbols = ArraySymbols()
     body = latex_lines(program, symbols)[0].body
     assert r"\left(c^{x}_{i} x_{i}\right)^2 + \sum_{i} \left(c^{x,2}_{i} x_{i}\right)^2" in body
     assert body.count("c^{x}_{i}") == 2

@@ -30,7 +30,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-def points_of(program: milopt.Program) -> np.ndarray:
+def evaluation_points(program: milopt.Program) -> np.ndarray:
     """Return the instances as the model scaled them: the points at which f is evaluated."""
     (points,) = {
         id(leaf): leaf.points for leaf in leaves(program.objective) if isinstance(leaf, FunctionEvaluation)
@@ -49,7 +49,7 @@ def test_logistic_maxima_agree_with_cvxpy_at_the_same_witnesses() -> None:
     bags, y = module.load_musk()
     program = module.LogisticMaxima().program(bags, y)
     result = solve_example(program, "clarabel")
-    K = program.functions["f"].kernel(points_of(program), points_of(program))
+    K = program.functions["f"].kernel(evaluation_points(program), evaluation_points(program))
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     v, b = cp.Variable(len(K)), cp.Variable()
@@ -72,7 +72,7 @@ def test_noisy_or_agrees_with_l_bfgs() -> None:
     bags = milopt.as_bags([np.vstack([rng.normal(-1, 1, (3, 2)), rng.normal(sign, 0.7, (1, 2))]) for sign in y])
     program = module.NoisyOr().program(bags, y)
     result = solve_example(program, "clarabel")
-    X = np.column_stack([points_of(program), np.ones(len(bags.instances))])
+    X = np.column_stack([evaluation_points(program), np.ones(len(bags.instances))])
     point = np.append(result.functions["f"](np.eye(2)), result.values["b"])
     start = X @ point
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from milopt import RBF, Bags, as_bags
 from milopt.declaration.kernels.kernel import CallableKernel, Kernel, Linear, Polynomial
-from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.ball import FunctionBall
 from milopt.errors import ConvexityError
 from milopt.outcome.generalisation import ensemble_bounds
 from milopt.outcome.margin_bounds import (
@@ -138,7 +138,7 @@ def test_complexities_with_both_signs_and_constants_are_below_the_bound(
     """The mean over all signs is exact; the supremum over functions of norm 1.5 is taken over many of them."""
     bags, Lam, m = random_bags(seed, sizes, dimension), 1.5, len(sizes)
     h = bags.max(bags.instances @ (Lam * directions(seed, 2000, dimension)))
-    ball = Ball(Linear(), bags, Lam)
+    ball = FunctionBall(Linear(), bags, Lam)
     R = float(np.linalg.norm(bags.instances, axis=1).max())
     margins = np.ones(m)
     constants = Lam * R * np.ones((m, 1))
@@ -168,7 +168,7 @@ def test_the_printed_lemma_is_false_and_the_corrected_one_is_not(m: int, correct
     assert sqrt(sqrt(2) - 1) / sqrt(m) == pytest.approx(printed, abs=1e-4)
     assert norm / m > printed
     orthonormal = as_bags([row[None] for row in np.eye(m)])
-    bounds = ensemble_bounds([Ball(Linear(), orthonormal, 1.0)], np.ones(m), 0.5)
+    bounds = ensemble_bounds([FunctionBall(Linear(), orthonormal, 1.0)], np.ones(m), 0.5)
     assert (bounds.ln_Theta, bounds.ln_product, bounds.ln_cover, bounds.q) == (0, 0, 0, 0)
     assert norm / m <= bounds.Rad <= bounds.Rad_mgf
     # Rademacher signs leave the norm at sqrt(m): the corrected bound is attained.
@@ -201,7 +201,7 @@ def test_a_larger_margin_with_the_same_error_gives_a_smaller_bound(
 def test_the_margin_error_is_at_most_nu_and_the_best_margin_minimises_the_bound(seed: int, nu: float) -> None:
     bags = random_bags(seed, [2] * 40, 2)
     margins = np.random.default_rng(seed).uniform(-0.2, 1.0, size=40)
-    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, nu)
+    bounds = ensemble_bounds([FunctionBall(RBF(1.0), bags, 1.0)], margins, nu)
     assert bounds.E_rho == (margins < bounds.rho).mean() <= nu
     assert (margins <= bounds.rho).mean() > nu or nu == 1
     grid = np.linspace(1e-3, 1.0, 2000)
@@ -219,7 +219,7 @@ def test_the_report_line_states_the_bound_and_its_margin(m: int, size: int, bias
     The printed numbers reproduce the bound.
     """
     bags, margins = random_bags(0, [size] * m, 2), np.linspace(-0.1, 0.9, m)
-    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
+    bounds = ensemble_bounds([FunctionBall(RBF(1.0), bags, 1.0)], margins, 0.3, bias=bias)
     assert bounds.E_best == (margins / bounds.scale < bounds.rho_best).mean() != bounds.E_rho
     assert bounds.B_best == bound_for_all_rho(bounds.E_best, bounds.rho_best, bounds.Rad, bounds.Lam * bounds.R, m)
     assert (bounds.rho_best == 1.0) == (m == 12)
@@ -235,15 +235,15 @@ def test_the_report_line_states_the_bound_and_its_margin(m: int, size: int, bias
 def test_bags_on_the_margin_are_not_below_it_by_rounding() -> None:
     bags = random_bags(0, [2] * 8, 2)
     margins = np.array([0.1, 0.3 - 1e-15, 0.3 - 1e-12, 0.3, 0.3, 0.4, 0.5, 0.6])
-    bounds = ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], margins, 0.5)
+    bounds = ensemble_bounds([FunctionBall(RBF(1.0), bags, 1.0)], margins, 0.5)
     assert bounds.rho == pytest.approx(0.3)
     assert bounds.E_rho == 1 / 8
 
 
 def test_bounds_depend_only_on_the_ratio_of_radius_and_margin() -> None:
     bags, margins = random_bags(0, [3] * 20, 2), np.linspace(-0.1, 0.8, 20)
-    bounds = ensemble_bounds([Ball(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
-    wide = ensemble_bounds([Ball(Linear(), bags, 7.0)], 7 * margins, 0.2, bias=7 * 0.3)
+    bounds = ensemble_bounds([FunctionBall(Linear(), bags, 1.0)], margins, 0.2, bias=0.3)
+    wide = ensemble_bounds([FunctionBall(Linear(), bags, 7.0)], 7 * margins, 0.2, bias=7 * 0.3)
     for name in ("B_fixed", "B_unif", "B_best", "E_rho", "scale"):
         assert getattr(wide, name) == pytest.approx(getattr(bounds, name))
     assert wide.rho == pytest.approx(7 * bounds.rho)
@@ -251,20 +251,22 @@ def test_bounds_depend_only_on_the_ratio_of_radius_and_margin() -> None:
 
 def test_the_l1_ball_lies_in_the_ball_of_its_longest_atom() -> None:
     bags, atoms = random_bags(0, [2, 2], 2), np.array([[3.0, 4.0], [1.0, 0.0]])
-    assert Ball(Linear(), bags, 0.5, atoms).norm == pytest.approx(2.5)
-    assert Ball(RBF(1.0), bags, 0.5, atoms).norm == 0.5
+    assert FunctionBall(Linear(), bags, 0.5, atoms).norm == pytest.approx(2.5)
+    assert FunctionBall(RBF(1.0), bags, 0.5, atoms).norm == 0.5
 
 
 def test_counts_of_classes_are_summed() -> None:
     short, long = random_bags(0, [5] * 6, 2), random_bags(1, [3] * 6, 4)
-    short_ball, long_ball = Ball(RBF(50.0), short, 1.0), Ball(RBF(50.0), long, 2.0)
+    short_ball, long_ball = FunctionBall(RBF(50.0), short, 1.0), FunctionBall(RBF(50.0), long, 2.0)
     bounds = ensemble_bounds([short_ball, short_ball, long_ball, long_ball], np.ones(6), 0.5, bias=0.1)
     assert exp(bounds.ln_Theta) == pytest.approx(2 * 5**6 + 2 * 3**6 + 1)
     assert (bounds.N, bounds.P_S, bounds.Lam, bounds.R) == (48, 48, 2.0, 1.0)
 
 
 def test_a_non_positive_margin_gives_infinite_bounds_and_valid_json() -> None:
-    bounds = ensemble_bounds([Ball(Linear(), random_bags(0, [2] * 4, 2), 1.0)], np.array([-1.0, -0.5, -0.2, 0.0]), 0.25)
+    bounds = ensemble_bounds(
+        [FunctionBall(Linear(), random_bags(0, [2] * 4, 2), 1.0)], np.array([-1.0, -0.5, -0.2, 0.0]), 0.25
+    )
     assert (bounds.B_fixed, bounds.B_unif) == (inf, inf)
     plain = bounds.as_dict()
     assert (plain["B_fixed"], plain["B_unif"]) == (None, None)
@@ -275,7 +277,7 @@ def test_a_non_positive_margin_gives_infinite_bounds_and_valid_json() -> None:
 
 def test_zero_features_give_an_infinite_bound() -> None:
     bounds = ensemble_bounds(
-        [Ball(Linear(), as_bags([np.zeros((2, 2))] * 4), 1.0)], np.array([-1.0, 1, 1, 1]), 0.5, bias=1.0
+        [FunctionBall(Linear(), as_bags([np.zeros((2, 2))] * 4), 1.0)], np.array([-1.0, 1, 1, 1]), 0.5, bias=1.0
     )
     assert (bounds.rho, bounds.rho_star, bounds.ln_Theta, bounds.B_best) == (0, 1, pytest.approx(log(2)), inf)
     assert bounds.as_dict()["scale"] is None
@@ -283,8 +285,10 @@ def test_zero_features_give_an_infinite_bound() -> None:
 
 def test_the_papers_count_is_reported_for_linear_kernels_only() -> None:
     bags = random_bags(0, [3] * 8, 2)
-    assert ensemble_bounds([Ball(Linear(), bags, 1.0)], np.ones(8), 0.5).ln_printed == pytest.approx(4 * log(24))
-    assert ensemble_bounds([Ball(RBF(1.0), bags, 1.0)], np.ones(8), 0.5).ln_printed is None
+    assert ensemble_bounds([FunctionBall(Linear(), bags, 1.0)], np.ones(8), 0.5).ln_printed == pytest.approx(
+        4 * log(24)
+    )
+    assert ensemble_bounds([FunctionBall(RBF(1.0), bags, 1.0)], np.ones(8), 0.5).ln_printed is None
 
 
 @pytest.mark.parametrize("size", [4, 600])
@@ -294,6 +298,8 @@ def test_an_indefinite_kernel_has_no_bound(size: int) -> None:
 
     bags = random_bags(0, [size] * 3, 2)
     with pytest.raises(ConvexityError, match="There is no bound: the kernel is not positive semidefinite"):
-        ensemble_bounds([Ball(CallableKernel(minus), bags, 1.0)], np.ones(3), 0.5)
-    plain = ensemble_bounds([Ball(CallableKernel(lambda A, B: A @ B.T), bags, 1.0)], np.ones(3), 0.5)
-    assert plain.ln_Theta == pytest.approx(ensemble_bounds([Ball(Linear(), bags, 1.0)], np.ones(3), 0.5).ln_Theta)
+        ensemble_bounds([FunctionBall(CallableKernel(minus), bags, 1.0)], np.ones(3), 0.5)
+    plain = ensemble_bounds([FunctionBall(CallableKernel(lambda A, B: A @ B.T), bags, 1.0)], np.ones(3), 0.5)
+    assert plain.ln_Theta == pytest.approx(
+        ensemble_bounds([FunctionBall(Linear(), bags, 1.0)], np.ones(3), 0.5).ln_Theta
+    )

@@ -97,7 +97,7 @@ class SlowPricing(ProgramPricing):
 def test_time_of_the_oracle_counts_as_solving() -> None:
     problem, options = linear_problem(), Options()
     slow = SlowPricing(problem.oracles[0], BAGS, get_solver("clarabel"), options)
-    result = ColumnGeneration(max_rounds=3).run_with(problem, get_solver("highs"), [slow], options)
+    result = ColumnGeneration(max_rounds=3).run_with_pricings(problem, get_solver("highs"), [slow], options)
     assert 0.06 <= result.seconds.solve <= result.seconds.total
 
 
@@ -128,7 +128,7 @@ class SilentPricing(ProgramPricing):
 def test_an_oracle_that_finds_nothing_ends_the_run_with_its_reason(answers, failure, limit, ended, expected) -> None:
     problem, options = linear_problem(), Options(time_limit=limit)
     silent = SilentPricing(problem, answers, failure)
-    result = ColumnGeneration().run_with(problem, get_solver("highs"), [silent], options)
+    result = ColumnGeneration().run_with_pricings(problem, get_solver("highs"), [silent], options)
     assert result.termination is ended
     assert result.message.startswith(expected)
     assert len(result.history) == answers
@@ -142,7 +142,7 @@ def test_uncertified_steps_of_an_oracle_are_reported_and_feasible_columns_are_ke
     (price,) = problem.oracles[0].prices
     pricing_result = oracle.price({price: np.full(len(BAGS), 0.1)}, 1, Clock(None))
     assert re.fullmatch(r"The oracle's step is not certified: primal \S+, dual \S+, gap \S+", pricing_result.failure)
-    result = ColumnGeneration(tolerance=1e-3).run_with(problem, get_solver("highs"), [oracle], Options())
+    result = ColumnGeneration(tolerance=1e-3).run_with_pricings(problem, get_solver("highs"), [oracle], Options())
     assert result.termination is Termination.STALLED
     assert result.message.startswith("The oracle's step is not certified: ")
     assert result.ensemble is not None
@@ -168,7 +168,9 @@ def test_ctrl_c_in_one_oracle_skips_the_others(at: int) -> None:
     single = linear_problem()
     problem = SemiInfinite(single.master, single.family, [single.oracles[0]] * 2, BAGS, single.start)
     first, second = InterruptedPricing(problem, at), InterruptedPricing(problem, 0)
-    result = ColumnGeneration(tolerance=1e-6).run_with(problem, get_solver("highs"), [first, second], Options())
+    result = ColumnGeneration(tolerance=1e-6).run_with_pricings(
+        problem, get_solver("highs"), [first, second], Options()
+    )
     assert (first.calls, second.calls) == (at, at - 1)
     assert result.termination is Termination.LIMIT
     assert result.message == "Interrupted; the best ensemble is kept."
@@ -254,7 +256,7 @@ def test_tiny_multipliers_of_an_interior_point_solver_are_not_weights(solver: st
     worse = replace(best, column=best.column - 0.5 * Y, value=best.value - 0.5)
     pricings = [FixedColumnPricing(problem, entry) for entry in (best, worse)]
     twice = SemiInfinite(problem.master, problem.family, [problem.oracles[0]] * 2, BAGS, problem.start)
-    result = ColumnGeneration(max_rounds=1).run_with(twice, get_solver(solver), pricings, Options())
+    result = ColumnGeneration(max_rounds=1).run_with_pricings(twice, get_solver(solver), pricings, Options())
     assert 0 < result.duals["edge[1]"] < 1e-7
     assert result.ensemble is not None
     assert [entry.count for entry in result.ensemble.members] == [1, 0]
@@ -294,7 +296,7 @@ def test_a_constant_objective_is_not_stalled_while_rows_remove_directions(solver
     (price,) = problem.oracles[0].prices
     [like] = oracle.price({price: problem.start[problem.variables["d"]]}, 1, Clock(None)).columns
     pricing = BestColumnPricing(problem, like, np.diag(Y))
-    result = ColumnGeneration(patience=1, idle=1).run_with(problem, get_solver(solver), [pricing], Options())
+    result = ColumnGeneration(patience=1, idle=1).run_with_pricings(problem, get_solver(solver), [pricing], Options())
     assert [step.objective for step in result.history] == pytest.approx([0.0] * 9 + [0.1], abs=1e-9)
     assert result.termination is Termination.STATIONARY
 

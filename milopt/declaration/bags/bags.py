@@ -159,7 +159,7 @@ class Bags:
         raise NotImplementedError
 
     @classmethod
-    def _from_checked(cls, instances: Points, offsets: Index, given: Bags | None = None) -> Bags:
+    def _from_checked_arrays(cls, instances: Points, offsets: Index, given: Bags | None = None) -> Bags:
         """Return bags from arrays that have been checked already; `offsets` becomes read-only in place.
 
         The names of the features are those of the bags `given`.
@@ -400,7 +400,7 @@ class Bags:
 
     def _bag_range(self, low: int, high: int) -> Bags:
         """Return bags low to high - 1, without copying instances."""
-        return Bags._from_checked(
+        return Bags._from_checked_arrays(
             self._instances_between(low, high), self._offsets[low : high + 1] - self._offsets[low], self
         )
 
@@ -413,8 +413,8 @@ class Bags:
         rows = np.arange(offsets[-1]) + np.repeat(self._offsets[chosen] - offsets[:-1], sizes)
         instances = self._instances
         if isinstance(instances, sp.csr_array):
-            return Bags._from_checked(make_sparse_read_only(sp.csr_array(instances[rows])), offsets, self)
-        return Bags._from_checked(select_rows(instances, rows), offsets, self)
+            return Bags._from_checked_arrays(make_sparse_read_only(sp.csr_array(instances[rows])), offsets, self)
+        return Bags._from_checked_arrays(select_rows(instances, rows), offsets, self)
 
     def __reduce__(self) -> tuple[Callable[..., Bags], tuple[object, ...]]:
         # Arrays that come from another process are writeable: the constructor makes them read-only again.

@@ -19,7 +19,7 @@ _TABLE_CLASSES = {("pyarrow", "Table"), ("datasets", "Dataset"), ("datasets", "D
 
 def unpack_nested(x: Any) -> Any:
     """Return bags in the structure of another library as a list with one item per bag; other objects are unchanged."""
-    library = _library_of(x)
+    library = _library_of_class(x)
     if (library, type(x).__name__) in _TABLE_CLASSES:
         raise BagsError(
             f"A {type(x).__name__} of {library} is not bags: give its column with one list of instances per bag, such "
@@ -41,7 +41,7 @@ def unpack_nested(x: Any) -> Any:
 
 def unpack_instances(member: Any) -> Any:
     """Return the instances of one bag as an array if they are a tensor or a column; other objects are unchanged."""
-    library = _library_of(member)
+    library = _library_of_class(member)
     if library == "torch" and hasattr(member, "detach"):
         return member.detach().cpu().numpy()
     if library == "pyarrow" and hasattr(member, "to_pylist"):
@@ -52,7 +52,7 @@ def unpack_instances(member: Any) -> Any:
     return member
 
 
-def _library_of(x: object) -> str:
+def _library_of_class(x: object) -> str:
     """Return the name of the library that defines the class of an object."""
     return type(x).__module__.partition(".")[0]
 
@@ -84,13 +84,13 @@ def grouped_parts(grouped: Any) -> list[tuple[str, Any]]:
 
     Raise `BagsError` if there are no groups.
     """
-    keys = getattr(grouped, "keys", None) if _library_of(grouped) == "pandas" else getattr(grouped, "by", None)
+    keys = getattr(grouped, "keys", None) if _library_of_class(grouped) == "pandas" else getattr(grouped, "by", None)
     names = [keys] if isinstance(keys, str) else list(keys) if isinstance(keys, (list, tuple)) else []
     parts = []
     for key, part in grouped:
         name = ",".join(map(str, key)) if isinstance(key, tuple) else str(key)
         present = [column for column in part.columns if column not in names]
-        parts.append((name, part[present] if _library_of(part) == "pandas" else part.select(present)))
+        parts.append((name, part[present] if _library_of_class(part) == "pandas" else part.select(present)))
     if not parts:
         raise BagsError("The groups are empty: give at least one row.")
     return parts

@@ -144,7 +144,7 @@ class ScaledRows(NDArrayOperatorsMixin):
             inner = vectors if self.divisor is None else (vectors.T / self.divisor).T
             constant = None if self.shift is None else self.shift @ inner
         result = np.empty((self.shape[0], *vectors.shape[1:]))
-        for rows, block in self._converted(slice(0, self.shape[0])):
+        for rows, block in self._convert_blocks(slice(0, self.shape[0])):
             np.matmul(block, inner, out=result[rows])
         if constant is not None:
             result -= constant
@@ -161,9 +161,9 @@ class ScaledRows(NDArrayOperatorsMixin):
             return total
         if 4 * support.size < self.shape[0]:
             weights = weights[support]
-            parts = self._converted(support)
+            parts = self._convert_blocks(support)
         else:
-            parts = self._converted(slice(0, self.shape[0]))
+            parts = self._convert_blocks(slice(0, self.shape[0]))
         for rows, block in parts:
             total += block.T @ weights[rows]
         if self._is_folded:
@@ -180,7 +180,7 @@ class ScaledRows(NDArrayOperatorsMixin):
             result[rows] = np.einsum("pd,pd->p", block, block)
         return result
 
-    def _converted(self, chosen: slice | Index) -> Iterator[tuple[slice, Matrix]]:
+    def _convert_blocks(self, chosen: slice | Index) -> Iterator[tuple[slice, Matrix]]:
         """Yield pairs (positions among the chosen rows, these rows in float64), without the factors.
 
         The rows are scaled unless the scaling is folded into the vectors. The next block overwrites the last one.

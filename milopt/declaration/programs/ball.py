@@ -15,7 +15,7 @@ from milopt.declaration.kernels.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class FunctionBall:
     """Ball of functions u in the space of a kernel.
 
     If `atoms` is None, the ball is ||u|| <= radius. Otherwise it is u = sum_z a_z Phi(z) over the rows z of `atoms`,

@@ -40,7 +40,7 @@ BagScore = Callable[[Bags], Expression]
 """Function from bags to the expression of their scores."""
 InstanceScore = Callable[[Points], Expression]
 """Function from instances to the expression of their scores."""
-Handles: TypeAlias = Mapping[int, tuple[str, object]]
+NamesById: TypeAlias = Mapping[int, tuple[str, object]]
 """Names of declared objects by the id of the object.
 
 The objects are stored too, so that they are not garbage-collected and their ids are not reused.
@@ -716,7 +716,7 @@ class Program(ProgramViews, Problem):
                     maxima.setdefault(id(leaf), leaf)
         return list(maxima.values())
 
-    def handles(self) -> Handles:
+    def names_by_id(self) -> NamesById:
         """Return the names of all variables, functions and constraint blocks by the id of the object.
 
         Results use this mapping to look up values by an object.

@@ -14,7 +14,7 @@ from milopt.declaration.atoms.atom import Atom, RadialAtom
 from milopt.declaration.programs.coefficient import Coefficient, Product
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf
 from milopt.declaration.programs.leaves import Function, FunctionEvaluation, Variable
-from milopt.declaration.programs.program import Handles, Program, assign_block_name, leaves
+from milopt.declaration.programs.program import NamesById, Program, assign_block_name, leaves
 from milopt.declaration.programs.row_edits import without_terms_of, without_variable
 from milopt.errors import DeclarationError
 
@@ -44,33 +44,33 @@ class ProgramCopy(Program):
         for name, variable in original.variables.items():
             own = self.variables[name] = self._register_leaf(variable, _copy_leaf(variable))
             own.lower, own.upper = variable.lower.copy(), variable.upper.copy()
-            self.register_handles(name, variable, own)
+            self.register_names(name, variable, own)
         for own in self.variables.values():
             own.active = None if own.active is None else self.variables[own.active.name]
         for name, parameter in original.parameters.items():
             self.parameters[name] = self._register_leaf(parameter, _copy_leaf(parameter))
-            self.register_handles(name, parameter, self.parameters[name])
+            self.register_names(name, parameter, self.parameters[name])
         for name, function in original.functions.items():
             self.functions[name] = self._translate_function(function)
-            self.register_handles(name, function, self.functions[name])
+            self.register_names(name, function, self.functions[name])
         for name, constraint in original.constraints.items():
-            self.register_handles(name, constraint, self.add_unchecked(constraint, name))
+            self.register_names(name, constraint, self.add_unchecked(constraint, name))
         self._set_objective(original.objective, original.maximizes)
         self.bag_score, self.instance_score = original.bag_score, original.instance_score
         self.start, self.remarks, self.labels = original.start, original.remarks, dict(original.labels)
 
     # -- names ---------------------------------------------------------------------------------------------------
 
-    def handles(self) -> Handles:
+    def names_by_id(self) -> NamesById:
         """Return the names of all declared objects by id, including the objects of the original program."""
         return dict(self._handles)
 
-    def register_handles(self, name: str, *handles: object) -> None:
+    def register_names(self, name: str, *objects: object) -> None:
         """Register objects for the variable, function or block `name`; objects registered before keep their name."""
-        for handle in handles:
+        for handle in objects:
             self._handles.setdefault(id(handle), (name, handle))
 
-    def remove_handles(self, name: str) -> None:
+    def unregister_names(self, name: str) -> None:
         """Remove all objects that are registered for the variable, function or block `name`."""
         self._handles = {key: handle for key, handle in self._handles.items() if handle[0] != name}
 
@@ -108,15 +108,15 @@ class ProgramCopy(Program):
         inside = {f"constraint {block!r}": row.expression for block, row in self.constraints.items()}
         for where, expression in {"the objective": self.objective, **inside}.items():
             for leaf, _ in expression.terms:
-                if isinstance(leaf, Atom) and leaf.function is None and _contains(leaf.argument, variable):
+                if isinstance(leaf, Atom) and leaf.function is None and _contains_variable(leaf.argument, variable):
                     raise DeclarationError(
                         f"Variable {name!r} cannot be deleted: it occurs inside {leaf.describe()} in {where}. Replace "
                         "or delete that first."
                     )
         for block, row in list(self.constraints.items()):
-            if _contains(row.expression, variable):
+            if _contains_variable(row.expression, variable):
                 self.replace(block, without_variable(self.written_constraint(block), variable))
-        if _contains(self.objective, variable):
+        if _contains_variable(self.objective, variable):
             self._set_objective(without_terms_of(self.objective, variable), self.maximizes)
         del self.variables[name]
 
@@ -214,7 +214,7 @@ class ProgramCopy(Program):
         return own
 
 
-def _contains(expression: Expression, variable: Variable) -> bool:
+def _contains_variable(expression: Expression, variable: Variable) -> bool:
     """Return True if a variable occurs in an expression, also inside atoms."""
     return any(leaf is variable for leaf in leaves(expression))
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from milopt.arrays import Points, Vector
 from milopt.declaration.bags.bags import Bags
-from milopt.declaration.programs.ball import Ball
+from milopt.declaration.programs.ball import FunctionBall
 from milopt.declaration.programs.column_maximum import BagMaximumColumn
 from milopt.declaration.programs.expression import Constraint, Expression
 from milopt.declaration.programs.leaves import Function, Parameter, Variable
@@ -76,7 +76,7 @@ class Oracle:
     """
     scheme: str = "ccp"
     """Scheme that solves the oracle: "ccp" for a local optimum, or "exact" for the global optimum with its bound."""
-    ball: Ball | None = None
+    ball: FunctionBall | None = None
     """Class of functions whose bag maxima (or their negatives) are the columns; None if the class is not a ball."""
     maximum: BagMaximumColumn | None = None
     """The column as a maximum over each bag, for tables and plots of the ensemble; None if it has another form."""

@@ -34,18 +34,18 @@ def from_parts(data: Vector, indices: Integers, indptr: Integers, shape: tuple[i
 
     The arrays must be consistent. The checks of scipy's constructor would take 20 microseconds.
     """
-    matrix: sp.csr_array = _build(sp.csr_array, data, indices, indptr, shape)
+    matrix: sp.csr_array = _build_without_checks(sp.csr_array, data, indices, indptr, shape)
     return matrix
 
 
 def transpose(matrix: sp.csr_array) -> sp.csc_array:
     """Return the transpose, which shares the arrays of the matrix."""
     shape = (matrix.shape[1], matrix.shape[0])
-    result: sp.csc_array = _build(sp.csc_array, matrix.data, matrix.indices, matrix.indptr, shape)
+    result: sp.csc_array = _build_without_checks(sp.csc_array, matrix.data, matrix.indices, matrix.indptr, shape)
     return result
 
 
-def _build(kind: Any, data: Vector, indices: Integers, indptr: Integers, shape: tuple[int, int]) -> Any:
+def _build_without_checks(kind: Any, data: Vector, indices: Integers, indptr: Integers, shape: tuple[int, int]) -> Any:
     """Return a compressed sparse array of the given class without checks."""
     if not _HAS_KNOWN_LAYOUT or max(data.size, *shape) > _MAX_INT32:
         return kind((data, indices, indptr), shape=shape)

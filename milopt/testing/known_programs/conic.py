@@ -10,10 +10,10 @@ from milopt.testing.known_programs.known_program import (
     SOCP,
     UNBOUNDED,
     ProgramWithAnswer,
+    example_points,
+    example_targets,
     rbf_gram,
     register_known_program,
-    some_points,
-    some_targets,
 )
 
 
@@ -53,7 +53,7 @@ def _build_socp_distance() -> ProgramWithAnswer:
 
 @register_known_program("socp, Hilbert ball", SOCP)
 def _build_socp_hilbert() -> ProgramWithAnswer:
-    X, v = some_points(), some_targets()
+    X, v = example_points(), example_targets()
     program = Program("Hilbert ball")
     f = program.function("f", RBF(0.7))
     program.maximize(v @ f(X))

@@ -119,12 +119,12 @@ def small_bags() -> Bags:
     return as_bags([rng.normal(size=(size, 2)) for size in (3, 2, 4, 1)])
 
 
-def some_points() -> Vector:
+def example_points() -> Vector:
     """Return nine points in the plane."""
     return np.random.default_rng(52).normal(size=(9, 2))
 
 
-def some_targets() -> Vector:
+def example_targets() -> Vector:
     """Return nine target values."""
     return np.random.default_rng(53).normal(size=9)
 

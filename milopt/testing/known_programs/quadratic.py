@@ -11,10 +11,10 @@ from milopt.testing.known_programs.known_program import (
     QP,
     UNBOUNDED,
     ProgramWithAnswer,
+    example_points,
+    example_targets,
     rbf_gram,
     register_known_program,
-    some_points,
-    some_targets,
 )
 from milopt.testing.known_programs.planted import plant_program
 
@@ -124,7 +124,7 @@ def _build_qp_equations() -> ProgramWithAnswer:
 
 @register_known_program("qp, kernel ridge", QP)
 def _build_kernel_ridge() -> ProgramWithAnswer:
-    X, y = some_points(), some_targets()
+    X, y = example_points(), example_targets()
     program = Program("kernel ridge")
     f = program.function("f", RBF(0.7))
     program.minimize(0.5 * 0.3 * f.norm_squared() + 0.5 * sum_squares(f(X) - y))
@@ -170,5 +170,5 @@ def _build_qp_unbounded_function() -> ProgramWithAnswer:
     program = Program("unbounded bias")
     f, b = program.function("f", RBF(1.0)), program.variable("b")
     program.minimize(0.5 * f.norm_squared() + b)
-    program.subject_to(f(some_points()) + b <= 1, name="cap")
+    program.subject_to(f(example_points()) + b <= 1, name="cap")
     return ProgramWithAnswer(program)

@@ -40,7 +40,7 @@ TABLEAU_SCALING_PASSES = 4
 
 
 @dataclass(frozen=True)
-class Vertex:
+class SimplexVertex:
     """Result of a solve: x and the multipliers z of the rows at the last basis.
 
     Both are None if the program is infeasible or unbounded.
@@ -99,7 +99,7 @@ class DenseSimplex:
 
     def add_rows(self, A: Matrix, g: Vector, equality: Mask) -> None:
         """Append the rows  A x + g = 0 (if marked in `equality`) or >= 0,  whose values become basic."""
-        self._reserve(self.row_count + g.size, self.column_count)
+        self._reserve_space(self.row_count + g.size, self.column_count)
         scaled = A * self._column_scales
         scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         self._row_scales = np.concatenate([self._row_scales, scale])
@@ -108,7 +108,7 @@ class DenseSimplex:
 
     def add_columns(self, A: Matrix, q: Vector, lower: Vector, upper: Vector) -> None:
         """Append nonbasic columns with coefficients A (one row per row of the program), costs q and bounds."""
-        self._reserve(self.row_count, self.column_count + q.size)
+        self._reserve_space(self.row_count, self.column_count + q.size)
         scaled = A.T * self._row_scales
         scale = _nearest_powers_of_two(1.0 / _max_abs(scaled, axis=1))
         self._column_scales = np.concatenate([self._column_scales, scale])
@@ -162,7 +162,7 @@ class DenseSimplex:
             names[named] = ~place[~names[named]]
         t.size[ROWS] = rows.size
 
-    def _reserve(self, m: int, n: int) -> None:
+    def _reserve_space(self, m: int, n: int) -> None:
         """Enlarge the arrays of the dictionary, if necessary, to have space for m rows and n columns."""
         old = self.tableau
         rows, columns = old.T.shape
@@ -175,20 +175,20 @@ class DenseSimplex:
 
     # -- solving -------------------------------------------------------------------------------------------------------
 
-    def solve(self, time_limit: float | None = None) -> Vertex:
+    def solve(self, time_limit: float | None = None) -> SimplexVertex:
         """Run the simplex method from the last basis, for at most `time_limit` seconds (no limit if None)."""
         if self._empty_columns:
-            return Vertex(Termination.INFEASIBLE, "a column has no value between its bounds", None, None)
+            return SimplexVertex(Termination.INFEASIBLE, "a column has no value between its bounds", None, None)
         t, is_interrupted = self.tableau, False
         deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
         chunk = max(1, ENTRIES_PER_CHUNK // (1 + self.row_count * self.column_count))
         max_pivots, pivots, end = 10_000 + 50 * (self.row_count + self.column_count), 0, driver.UNFINISHED
 
-        def note_interrupt() -> None:
+        def record_interrupt() -> None:
             nonlocal is_interrupted
             is_interrupted = True
 
-        with call_on_interrupt(note_interrupt):
+        with call_on_interrupt(record_interrupt):
             driver.reset_solve_counters(t)
             while (
                 end == driver.UNFINISHED
@@ -200,20 +200,20 @@ class DenseSimplex:
                 pivots += steps_taken
         if end == driver.UNFINISHED and (is_interrupted or pivots < max_pivots):
             reason = "interrupted" if is_interrupted else "time limit"
-            return Vertex(Termination.LIMIT, reason, *self._primal_dual_point(), pivots, is_interrupted)
+            return SimplexVertex(Termination.LIMIT, reason, *self._primal_dual_point(), pivots, is_interrupted)
         if end in (driver.INFEASIBLE, driver.UNBOUNDED):
             infeasible = end == driver.INFEASIBLE
             reason = (
                 "a row cannot be made feasible" if infeasible else "a direction of descent is not blocked by any row"
             )
             termination = Termination.INFEASIBLE if infeasible else Termination.UNBOUNDED
-            return Vertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, is_interrupted)
+            return SimplexVertex(termination, f"{reason} after {pivots} pivots", None, None, pivots, is_interrupted)
         if end == driver.OPTIMAL:
-            return Vertex(
+            return SimplexVertex(
                 Termination.OPTIMAL, f"vertex after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
             )
         reason = "too many pivots" if end == driver.UNFINISHED else "rounding errors"
-        return Vertex(
+        return SimplexVertex(
             Termination.STALLED, f"{reason} after {pivots} pivots", *self._primal_dual_point(), pivots, is_interrupted
         )
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from milopt.compilation.standard_form import StandardForm
 from milopt.cones import ZERO
 from milopt.declaration.programs.sparse import row_slice
-from milopt.solvers.native.dense_simplex.dense_simplex import DenseSimplex, Vertex
+from milopt.solvers.native.dense_simplex.dense_simplex import DenseSimplex, SimplexVertex
 from milopt.solving.engine import Change, ChangeKind
 
 
@@ -45,7 +45,7 @@ class LinearForm:
             return False
         return True
 
-    def solve(self, time_limit: float | None) -> Vertex:
+    def solve(self, time_limit: float | None) -> SimplexVertex:
         """Run the simplex method from the last basis, for at most `time_limit` seconds (no limit if None)."""
         return self._simplex.solve(time_limit)
 

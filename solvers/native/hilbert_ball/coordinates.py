@@ -54,7 +54,7 @@ class InstanceCoordinates(ABC):
     """Mask of the instances whose row is exact. The rows of other instances are projections onto the span."""
 
     @abstractmethod
-    def make_exact(self, instances: Index) -> None:
+    def make_coordinates_exact(self, instances: Index) -> None:
         """Make the coordinates of these instances exact; extend the span if necessary."""
 
     def has_excess_coordinates(self, needed: int) -> bool:
@@ -96,7 +96,7 @@ class DictionaryCoordinates(InstanceCoordinates):
         self.is_exact = np.ones(count, dtype=bool)
         self.lengths = np.sqrt(np.einsum("pd,pd->p", self.table, self.table))
 
-    def make_exact(self, instances: Index) -> None:
+    def make_coordinates_exact(self, instances: Index) -> None:
         """Do nothing: all coordinates are exact."""
 
     def coefficients(self, u: Vector) -> Vector:
@@ -126,9 +126,9 @@ class GrowingCoordinates(InstanceCoordinates):
         self._has_full_basis = count <= MAX_FULL_BASIS_INSTANCES
         if self._has_full_basis:
             self._check_gram_matrix()
-            self.make_exact(np.arange(count))
+            self.make_coordinates_exact(np.arange(count))
 
-    def make_exact(self, instances: Index) -> None:
+    def make_coordinates_exact(self, instances: Index) -> None:
         """Make the rows of these instances exact; add one coordinate for each of them that is not in the span yet.
 
         Raises `ConvexityError` if the kernel turns out not to be positive semidefinite.

@@ -168,7 +168,7 @@ def remove_column(f: Face, n: int, j: int) -> None:
 
 
 @njit_inner
-def change_base(f: Face, n: int, bag: int, bag_weight: float) -> None:
+def change_base_instance(f: Face, n: int, bag: int, bag_weight: float) -> None:
     """Make the instance of the bag's first column the base of the bag, and express the other columns by the new base.
 
     Called when the weight of the old base has become 0. `bag_weight` is the weight d_r of this one bag.
@@ -227,7 +227,7 @@ def minimise_on_face(f: Face, n: int, bag_weights: Vector, z: Vector, bag_sums: 
         for j in range(p):
             f.weight[j] += step * (z[j] - f.weight[j])
         if blocking_bag < bag_weights.size:
-            change_base(f, n, blocking_bag, bag_weights[blocking_bag])
+            change_base_instance(f, n, blocking_bag, bag_weights[blocking_bag])
         elif blocking_column < p:
             remove_column(f, n, blocking_column)
         else:

@@ -91,7 +91,7 @@ class MinimumNormSolver:
         self._face.share[:] = f.share
         self._face.share[columns] = f.weight[:p] / f.last_bag_weight[f.bag[:p]]
         space.reset()
-        space.make_exact(used)
+        space.make_coordinates_exact(used)
 
     def solve(self, witnesses: Index, witness_weights: Vector, bag_weights: Vector) -> MinimumNormPoint:
         """Compute the minimum-norm point of  c - sum_r d_r conv(B_r),  starting from the face of the previous call.
@@ -111,7 +111,7 @@ class MinimumNormSolver:
         """
         space = self.coordinates
         self._discard_unused_coordinates(witnesses)
-        space.make_exact(witnesses)
+        space.make_coordinates_exact(witnesses)
         scale = float(space.lengths.max(initial=0.0)) * (
             float(np.abs(witness_weights).sum()) + float(bag_weights.sum())
         )
@@ -139,7 +139,7 @@ class MinimumNormSolver:
             n_entered += result.n_entered
             if result.end != SEARCH_NEEDS_COORDINATES:
                 break
-            space.make_exact(self._requested[: int(np.argmin(self._requested))])
+            space.make_coordinates_exact(self._requested[: int(np.argmin(self._requested))])
         upper = float(np.sqrt(result.squared))
         if result.end == SEARCH_SOLVED and result.squared <= zero:
             return MinimumNormPoint(np.zeros(n), upper, 0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0), n_entered)
