@@ -124,7 +124,7 @@ def style(
         _OPTIONS.reset(token)
 
 
-def draws(function: Callable[P, Drawn]) -> Callable[P, Drawn]:
+def draws_in_style(function: Callable[P, Drawn]) -> Callable[P, Drawn]:
     """Decorate a function that draws, so that the style is in force while it runs."""
 
     @functools.wraps(function)

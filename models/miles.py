@@ -43,7 +43,7 @@ from milopt.declaration.kernels.similarity import similarity
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.models.shapelet_boost import optimal_quantile
 
-MAX_WHOLE_ENTRIES = 500_000
+MAX_WHOLE_PROGRAM_ENTRIES = 500_000
 """Largest number of similarities M[i, z] for which `columns="auto"` declares the whole linear program."""
 
 
@@ -127,27 +127,29 @@ class MILES(BagClassifier):
         """Build the linear program stated in the class docstring, or its dual with generated columns."""
         lam, mu = check_positive("lam", self.lam), check_open_fraction("mu", self.mu)
         choice = check_choice("columns", self.columns, ("auto", "whole", "generated"))
-        Z = self._points(bags)
+        Z = self._choose_points(bags)
         cost = np.where(y > 0, mu, 1 - mu) * weight
         entries = len(bags) * Z.shape[0]
-        is_large = entries > MAX_WHOLE_ENTRIES
+        is_large = entries > MAX_WHOLE_PROGRAM_ENTRIES
         generates = choice == "generated" or (choice == "auto" and is_large)
-        declared = (self._declare_generated if generates else self._declare_whole)(bags, y, cost, lam, Z)
+        declared = (self._declare_generated_columns if generates else self._declare_whole_program)(
+            bags, y, cost, lam, Z
+        )
         size = f"{entries:,} similarities of {len(bags):,} bags to {Z.shape[0]:,} points"
         how = "Columns are generated" if generates else "All columns are in the linear program"
-        limit = f"{'more than' if is_large else 'at most'} {MAX_WHOLE_ENTRIES:,}"
+        limit = f"{'more than' if is_large else 'at most'} {MAX_WHOLE_PROGRAM_ENTRIES:,}"
         reason = f"because there are {size}, {limit}" if choice == "auto" else f'as requested (columns="{choice}")'
         declared.remarks = (*declared.remarks, f"{how}, {reason}.")
         return declared
 
-    def _points(self, bags: Bags) -> Points:
+    def _choose_points(self, bags: Bags) -> Points:
         """Return the points z."""
         if self.dictionary == "all":
             return bags.instances
         seed = self.random_state if isinstance(self.random_state, int) else 0
         return choose_dictionary(bags.instances, self.dictionary, self.atoms, self.kernel, seed)
 
-    def _declare_whole(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> Program:
+    def _declare_whole_program(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> Program:
         """Build the whole linear program with the slack costs `cost` and the points Z."""
         kernel = self.kernel
         program = Program("MILES")
@@ -162,7 +164,7 @@ class MILES(BagClassifier):
         )
         return program
 
-    def _declare_generated(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> SemiInfinite:
+    def _declare_generated_columns(self, bags: Bags, y: Signs, cost: Floats, lam: float, Z: Points) -> SemiInfinite:
         """Build the dual with generated columns, as stated in the module docstring."""
         positive, negative = float(cost[y > 0].sum()), float(cost[y < 0].sum())
         radius = 2 * min(positive, negative) / lam

@@ -87,6 +87,6 @@ class MIORDM(ODM):
         program.start = starting_points(self.start, bags, self.kernel, self.random_state)
         return program
 
-    def _aggregate(self, values: Expression) -> Expression:
+    def _bag_values(self, values: Expression) -> Expression:
         """Return the maximum over each bag of `values`, the values of f + b at all instances."""
         return bag_max(values)

@@ -121,7 +121,7 @@ class ODM(BagClassifier):
         return self._build_program("ODM", bags, y, weight)
 
     def _build_program(self, name: str, bags: Bags, y: Signs, weight: Weights) -> Program:
-        """Build the program stated in the class docstring, with the name `name` and with F_i from `_aggregate`."""
+        """Build the program stated in the class docstring, with the name `name` and with F_i from `_bag_values`."""
         lam = check_positive("lam", self.lam)
         theta, mu = (
             expand_by_class("theta", self.theta, y, check_theta),
@@ -135,13 +135,13 @@ class ODM(BagClassifier):
         b = as_expression(0.0) if self.bias == "none" else program.variable("b")
         size = f.norm_squared() + sum_squares(b) if self.bias == "regularised" else f.norm_squared()
         program.minimize(0.5 * size + quad_form(xi, cost) + quad_form(eps, cost * mu))
-        margin = y * self._aggregate(f(bags) + b)
+        margin = y * self._bag_values(f(bags) + b)
         program.subject_to(margin >= 1 - theta - xi, name="lower")
         program.subject_to(margin <= 1 + theta + eps, name="upper")
-        program.score(lambda new: self._aggregate(f(new) + b), instances=lambda x: f(x) + b)
+        program.score(lambda new: self._bag_values(f(new) + b), instances=lambda x: f(x) + b)
         return program
 
-    def _aggregate(self, values: Expression) -> Expression:
+    def _bag_values(self, values: Expression) -> Expression:
         """Return F_i for each bag from `values`, the values of f + b at all instances: here the mean over the bag."""
         return bag_mean(values)
 

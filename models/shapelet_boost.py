@@ -196,16 +196,16 @@ class ShapeletBoost(EnsembleClassifier):
         oracles = [self._build_oracle(part, y, d, sign) for part in patterns for sign in signs]
         return SemiInfinite(master, edge, oracles, bags, {d: start}, offset, nu)
 
-    def _build_patterns(self, samples: int | None, bags: Bags) -> Patterns:
+    def _build_patterns(self, samples: int | None, bags: Bags) -> WindowPatterns:
         """Build the dictionary and the ball of patterns for windows of `samples` samples, or for instances if None."""
         training = bags if samples is None else sliding_windows(bags, samples)
         kernel = self.kernel.fitted(training.instances)
         seed = self.random_state if isinstance(self.random_state, int) else 0
         Z = choose_dictionary(training.instances, self.dictionary, self.atoms, kernel, seed)
         ball = FunctionBall(kernel, training, self.radius, None if self.ball == "hilbert" else Z)
-        return Patterns(samples, bags, training, kernel, Z, ball)
+        return WindowPatterns(samples, bags, training, kernel, Z, ball)
 
-    def _build_oracle(self, patterns: Patterns, y: Signs, d: Variable, sign: float) -> Oracle:
+    def _build_oracle(self, patterns: WindowPatterns, y: Signs, d: Variable, sign: float) -> Oracle:
         """Build the oracle that finds the weak learner h (-h if `sign` is -1) with the largest edge at the prices d."""
         ball, radius = check_choice("ball", self.ball, ("l1", "hilbert", "one-hot")), check_radius(self.radius)
         scheme = check_choice("oracle", self.oracle, ("ccp", "exact"))
@@ -244,7 +244,7 @@ class ShapeletBoost(EnsembleClassifier):
 
 
 @dataclass(frozen=True, eq=False)
-class Patterns:
+class WindowPatterns:
     """Dictionary and ball of patterns for windows of one length, with the training bags.
 
     `samples` is the length of the windows, or None if patterns are compared with the instances of the bags. `given` are

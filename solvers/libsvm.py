@@ -125,7 +125,7 @@ class LibSVMEngine(Engine):
         a = np.zeros(form.n)
         if np.unique(y[free]).size < 2:
             # All signs agree, so a = 0 is the only solution of s'a = 0.
-            return Answer(Termination.OPTIMAL, "one class", a, _multiplier(form, a, s))
+            return Answer(Termination.OPTIMAL, "one class", a, _bias_row_multiplier(form, a, s))
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import SVC
 
@@ -155,7 +155,7 @@ class LibSVMEngine(Engine):
         # SVC computes upper bounds as C times a weight: remove the rounding error of the bounds that are attained.
         a = np.where(a >= form.upper * (1 - 1e-12), form.upper, a)
         done = int(np.max(svc.n_iter_))
-        z = _multiplier(form, a, s)
+        z = _bias_row_multiplier(form, a, s)
         if svc.fit_status_ == 0:
             return Answer(Termination.OPTIMAL, "converged", a, z, iterations=done)
         stopped = Termination.STALLED if settings["max_iter"] == MAX_ITERATIONS else Termination.LIMIT
@@ -166,7 +166,7 @@ class LibSVMEngine(Engine):
         self._process.close()
 
 
-def _multiplier(form: StandardForm, a: Vector, s: Vector) -> Vector:
+def _bias_row_multiplier(form: StandardForm, a: Vector, s: Vector) -> Vector:
     """Return the multiplier z of the row s'a = 0, as an array of length 1.
 
     It is the midpoint of the range of z in which (P a + q - s z)_i is >= 0 if a_i can grow and <= 0 if a_i can shrink;

@@ -68,7 +68,7 @@ def _complete_last_name(incomplete: str, known: Iterable[str]) -> list[str]:
     return [f"{before}{comma}{name}" for name in known if name.casefold().startswith(last.casefold())]
 
 
-Data = Annotated[
+DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
@@ -76,7 +76,7 @@ Data = Annotated[
         autocompletion=complete_data,
     ),
 ]
-Model = Annotated[
+ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
@@ -86,7 +86,7 @@ Model = Annotated[
         autocompletion=complete_model,
     ),
 ]
-Solver = Annotated[
+SolverOption = Annotated[
     str,
     typer.Option(
         "--solver",
@@ -97,7 +97,7 @@ Solver = Annotated[
         autocompletion=complete_solver,
     ),
 ]
-Settings = Annotated[
+SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -105,8 +105,8 @@ Settings = Annotated[
         help="Hyper-parameter, such as C=10 or kernel=rbf(s=0.1). May be given several times.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-TableFormat = Annotated[
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TableFormatOption = Annotated[
     OutputFormat,
     typer.Option(
         "--format",
@@ -114,9 +114,9 @@ TableFormat = Annotated[
         help="Format of the table. Numbers are not rounded in csv; latex needs the package booktabs.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Random seed.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of parallel processes.")]
-Positive = Annotated[
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Random seed.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of parallel processes.")]
+PositiveOption = Annotated[
     str | None,
     typer.Option(
         "--positive",
@@ -126,30 +126,30 @@ Positive = Annotated[
         show_default=False,
     ),
 ]
-TimeLimit = Annotated[
+TimeLimitOption = Annotated[
     float | None,
     typer.Option(
         "--time-limit", metavar="SECONDS", help="Time limit per fit in seconds; the best point found is kept."
     ),
 ]
-Tolerance = Annotated[float, typer.Option("--tolerance", metavar="X", help="Tolerance of the KKT residuals.")]
-Threads = Annotated[
+ToleranceOption = Annotated[float, typer.Option("--tolerance", metavar="X", help="Tolerance of the KKT residuals.")]
+ThreadsOption = Annotated[
     int, typer.Option("--threads", metavar="N", min=1, help="Number of threads (if the solver supports it).")
 ]
-DataDir = Annotated[
+DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="DIR", help="Directory with further data sets (default: $MILOPT_DATA)."),
 ]
 TABLE_PANEL = "Tables (.csv)"
-BagColumn = Annotated[
+BagColumnOption = Annotated[
     str,
     typer.Option("--bag", metavar="NAME", help="Column with the bag of each row.", rich_help_panel=TABLE_PANEL),
 ]
-LabelColumn = Annotated[
+LabelColumnOption = Annotated[
     str,
     typer.Option("--label", metavar="NAME", help="Column with the label of the bag.", rich_help_panel=TABLE_PANEL),
 ]
-FeatureColumns = Annotated[
+FeatureColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--features",
@@ -160,7 +160,7 @@ FeatureColumns = Annotated[
     ),
 ]
 TIME_SERIES_PANEL = "Time series"
-Window = Annotated[
+WindowOption = Annotated[
     str,
     typer.Option(
         "--window",
@@ -169,7 +169,7 @@ Window = Annotated[
         rich_help_panel=TIME_SERIES_PANEL,
     ),
 ]
-Stride = Annotated[
+StrideOption = Annotated[
     int,
     typer.Option(
         "--stride",
@@ -179,7 +179,7 @@ Stride = Annotated[
         rich_help_panel=TIME_SERIES_PANEL,
     ),
 ]
-Znormalise = Annotated[
+ZnormaliseOption = Annotated[
     bool,
     typer.Option(
         "--znormalise", help="Scale each window to mean 0 and standard deviation 1.", rich_help_panel=TIME_SERIES_PANEL

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    data: arguments.Data = "musk1",
+    data: arguments.DataArgument = "musk1",
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,25 +48,25 @@ def compare(
         ),
     ] = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Number of cross-validation folds.")] = 5,
-    jobs: arguments.Jobs = 2,
-    time_limit: arguments.TimeLimit = None,
-    positive: arguments.Positive = None,
-    seed: arguments.Seed = 0,
-    window: arguments.Window = "0.2",
-    stride: arguments.Stride = 1,
-    znormalise: arguments.Znormalise = False,
-    bag: arguments.BagColumn = "bag",
-    label: arguments.LabelColumn = "label",
-    features: arguments.FeatureColumns = None,
-    data_dir: arguments.DataDir = None,
+    jobs: arguments.JobsOption = 2,
+    time_limit: arguments.TimeLimitOption = None,
+    positive: arguments.PositiveOption = None,
+    seed: arguments.SeedOption = 0,
+    window: arguments.WindowOption = "0.2",
+    stride: arguments.StrideOption = 1,
+    znormalise: arguments.ZnormaliseOption = False,
+    bag: arguments.BagColumnOption = "bag",
+    label: arguments.LabelColumnOption = "label",
+    features: arguments.FeatureColumnsOption = None,
+    data_dir: arguments.DataDirOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Plot the times of the solvers and the accuracies of the models to an image file."
         ),
     ] = None,
-    as_json: arguments.Json = False,
-    table_format: arguments.TableFormat = OutputFormat.text,
+    as_json: arguments.JsonOption = False,
+    table_format: arguments.TableFormatOption = OutputFormat.text,
 ) -> None:
     """Compare models and solvers: objective, certificate, time, cross-validated accuracy, agreement."""
     from milopt.comparison.compare import compare as compare_models

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milopt.cli.arguments import DataDir, Json, TableFormat
+from milopt.cli.arguments import DataDirOption, JsonOption, TableFormatOption
 from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
 from milopt.cli.tables import OutputFormat, print_listing
@@ -27,9 +27,9 @@ LICENCES = {
 
 def data(
     sizes: Annotated[bool, typer.Option(help="Read every data set to show its size.")] = True,
-    data_dir: DataDir = None,
-    as_json: Json = False,
-    table_format: TableFormat = OutputFormat.text,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+    table_format: TableFormatOption = OutputFormat.text,
 ) -> None:
     """List the available data sets."""
     from milopt.data import known_data_sets

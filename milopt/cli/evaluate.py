@@ -40,7 +40,7 @@ def evaluate(
             metavar="PROTOCOL", help="Splits: 10-fold, 10x10 (repeats x folds), 20x80/20, train/test or 5xtrain/test."
         ),
     ] = "1x10",
-    solver: arguments.Solver = "auto",
+    solver: arguments.SolverOption = "auto",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,7 +64,7 @@ def evaluate(
             "--inner-repeats", metavar="N", min=1, help="Number of repetitions of the inner 5-fold cross-validation."
         ),
     ] = 1,
-    jobs: arguments.Jobs = 1,
+    jobs: arguments.JobsOption = 1,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler that runs the tasks.")
     ] = None,
@@ -72,20 +72,20 @@ def evaluate(
         Path, typer.Option(metavar="DIR", help="Directory for finished tasks; rerun the command to resume.")
     ] = Path("milopt-results"),
     no_store: Annotated[bool, typer.Option("--no-store", help="Do not store finished tasks.")] = False,
-    positive: arguments.Positive = None,
-    seed: arguments.Seed = 0,
-    window: arguments.Window = "0.2",
-    stride: arguments.Stride = 1,
-    znormalise: arguments.Znormalise = False,
-    bag: arguments.BagColumn = "bag",
-    label: arguments.LabelColumn = "label",
-    features: arguments.FeatureColumns = None,
-    data_dir: arguments.DataDir = None,
+    positive: arguments.PositiveOption = None,
+    seed: arguments.SeedOption = 0,
+    window: arguments.WindowOption = "0.2",
+    stride: arguments.StrideOption = 1,
+    znormalise: arguments.ZnormaliseOption = False,
+    bag: arguments.BagColumnOption = "bag",
+    label: arguments.LabelColumnOption = "label",
+    features: arguments.FeatureColumnsOption = None,
+    data_dir: arguments.DataDirOption = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the accuracy of every fold to an image file.")
     ] = None,
-    as_json: arguments.Json = False,
-    table_format: arguments.TableFormat = OutputFormat.text,
+    as_json: arguments.JsonOption = False,
+    table_format: arguments.TableFormatOption = OutputFormat.text,
 ) -> None:
     """Estimate accuracy by nested cross-validation (resumable; processes or Dask)."""
     from milopt.errors import ParameterError

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def fit(
-    data: arguments.Data,
-    model: arguments.Model,
-    solver: arguments.Solver = "auto",
-    settings: arguments.Settings = None,
+    data: arguments.DataArgument,
+    model: arguments.ModelOption,
+    solver: arguments.SolverOption = "auto",
+    settings: arguments.SettingsOption = None,
     scheme: Annotated[
         str | None,
         typer.Option(
@@ -34,9 +34,9 @@ def fit(
             autocompletion=arguments.complete_scheme,
         ),
     ] = None,
-    time_limit: arguments.TimeLimit = None,
-    tolerance: arguments.Tolerance = 1e-6,
-    threads: arguments.Threads = 1,
+    time_limit: arguments.TimeLimitOption = None,
+    tolerance: arguments.ToleranceOption = 1e-6,
+    threads: arguments.ThreadsOption = 1,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the fitted model, for `milopt predict`.")
     ] = None,
@@ -47,17 +47,17 @@ def fit(
         bool,
         typer.Option("--verbose", "-v", help="Print objective, bound, gap and residual of every step to stderr."),
     ] = False,
-    positive: arguments.Positive = None,
-    seed: arguments.Seed = 0,
-    window: arguments.Window = "0.2",
-    stride: arguments.Stride = 1,
-    znormalise: arguments.Znormalise = False,
-    bag: arguments.BagColumn = "bag",
-    label: arguments.LabelColumn = "label",
-    features: arguments.FeatureColumns = None,
-    data_dir: arguments.DataDir = None,
-    as_json: arguments.Json = False,
-    table_format: arguments.TableFormat = OutputFormat.text,
+    positive: arguments.PositiveOption = None,
+    seed: arguments.SeedOption = 0,
+    window: arguments.WindowOption = "0.2",
+    stride: arguments.StrideOption = 1,
+    znormalise: arguments.ZnormaliseOption = False,
+    bag: arguments.BagColumnOption = "bag",
+    label: arguments.LabelColumnOption = "label",
+    features: arguments.FeatureColumnsOption = None,
+    data_dir: arguments.DataDirOption = None,
+    as_json: arguments.JsonOption = False,
+    table_format: arguments.TableFormatOption = OutputFormat.text,
 ) -> None:
     """Fit a model and print a report; save it with --save."""
     import numpy as np

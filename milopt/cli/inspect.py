@@ -37,8 +37,8 @@ class Form(StrEnum):
 
 
 def inspect(
-    data: arguments.Data,
-    model: arguments.Model,
+    data: arguments.DataArgument,
+    model: arguments.ModelOption,
     part: Annotated[
         str | None,
         typer.Option(
@@ -67,17 +67,17 @@ def inspect(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of stdout.")
     ] = None,
-    settings: arguments.Settings = None,
-    positive: arguments.Positive = None,
-    seed: arguments.Seed = 0,
-    window: arguments.Window = "0.2",
-    stride: arguments.Stride = 1,
-    znormalise: arguments.Znormalise = False,
-    bag: arguments.BagColumn = "bag",
-    label: arguments.LabelColumn = "label",
-    features: arguments.FeatureColumns = None,
-    data_dir: arguments.DataDir = None,
-    as_json: arguments.Json = False,
+    settings: arguments.SettingsOption = None,
+    positive: arguments.PositiveOption = None,
+    seed: arguments.SeedOption = 0,
+    window: arguments.WindowOption = "0.2",
+    stride: arguments.StrideOption = 1,
+    znormalise: arguments.ZnormaliseOption = False,
+    bag: arguments.BagColumnOption = "bag",
+    label: arguments.LabelColumnOption = "label",
+    features: arguments.FeatureColumnsOption = None,
+    data_dir: arguments.DataDirOption = None,
+    as_json: arguments.JsonOption = False,
 ) -> None:
     """Show the program of a model: a summary, LP, MPS, CBF, LaTeX, or a sparsity plot.
 

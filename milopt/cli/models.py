@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milopt.cli.arguments import Json, TableFormat, complete_model
+from milopt.cli.arguments import JsonOption, TableFormatOption, complete_model
 from milopt.cli.output import page_width, print_json
 from milopt.cli.tables import OutputFormat, print_listing
 
@@ -27,8 +27,8 @@ def models(
             show_default=False,
         ),
     ] = None,
-    as_json: Json = False,
-    table_format: TableFormat = OutputFormat.text,
+    as_json: JsonOption = False,
+    table_format: TableFormatOption = OutputFormat.text,
 ) -> None:
     """List the models with their hyper-parameters and supported solvers."""
     from milopt.model_registry import model_names

@@ -26,7 +26,7 @@ class DataPart(StrEnum):
     test = "test"
 
 
-_Window = Annotated[
+_PredictWindowOption = Annotated[
     str | None,
     typer.Option(
         "--window",
@@ -35,7 +35,7 @@ _Window = Annotated[
         rich_help_panel=arguments.TIME_SERIES_PANEL,
     ),
 ]
-_Stride = Annotated[
+_PredictStrideOption = Annotated[
     int | None,
     typer.Option(
         "--stride",
@@ -45,7 +45,7 @@ _Stride = Annotated[
         rich_help_panel=arguments.TIME_SERIES_PANEL,
     ),
 ]
-_Znormalise = Annotated[
+_PredictZnormaliseOption = Annotated[
     bool | None,
     typer.Option(
         "--znormalise/--no-znormalise",
@@ -58,7 +58,7 @@ _Znormalise = Annotated[
 
 def predict(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file that `milopt fit --save` wrote.")],
-    data: arguments.Data,
+    data: arguments.DataArgument,
     instances: Annotated[bool, typer.Option("--instances", help="Print scores of instances instead of bags.")] = False,
     part: Annotated[
         DataPart | None,
@@ -68,18 +68,18 @@ def predict(
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Class of a model of your own: path/file.py:Class."),
     ] = None,
-    window: _Window = None,
-    stride: _Stride = None,
-    znormalise: _Znormalise = None,
+    window: _PredictWindowOption = None,
+    stride: _PredictStrideOption = None,
+    znormalise: _PredictZnormaliseOption = None,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler that scores blocks of bags.")
     ] = None,
-    bag: arguments.BagColumn = "bag",
-    label: arguments.LabelColumn = "label",
-    features: arguments.FeatureColumns = None,
-    data_dir: arguments.DataDir = None,
-    as_json: arguments.Json = False,
-    table_format: arguments.TableFormat = OutputFormat.csv,
+    bag: arguments.BagColumnOption = "bag",
+    label: arguments.LabelColumnOption = "label",
+    features: arguments.FeatureColumnsOption = None,
+    data_dir: arguments.DataDirOption = None,
+    as_json: arguments.JsonOption = False,
+    table_format: arguments.TableFormatOption = OutputFormat.csv,
 ) -> None:
     """Label bags with a saved model; print bag, predicted label and score.
 

@@ -37,8 +37,8 @@ def rank(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the critical-difference diagram to an image file.")
     ] = None,
-    as_json: arguments.Json = False,
-    table_format: arguments.TableFormat = OutputFormat.text,
+    as_json: arguments.JsonOption = False,
+    table_format: arguments.TableFormatOption = OutputFormat.text,
 ) -> None:
     """Rank models over several data sets: Friedman test, Bonferroni-Dunn test, critical differences."""
     from milopt.evaluation.ranking import rank as rank_models

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from milopt.cli.arguments import Json, TableFormat
+from milopt.cli.arguments import JsonOption, TableFormatOption
 from milopt.cli.output import print_json, print_table
 from milopt.cli.tables import OutputFormat, print_listing
 
 
-def schemes(as_json: Json = False, table_format: TableFormat = OutputFormat.text) -> None:
+def schemes(as_json: JsonOption = False, table_format: TableFormatOption = OutputFormat.text) -> None:
     """List the schemes (algorithms that solve programs) and their parameters."""
     from milopt.schemes.registered import scheme_names
 

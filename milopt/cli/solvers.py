@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from milopt.cli.arguments import Json, TableFormat
+from milopt.cli.arguments import JsonOption, TableFormatOption
 from milopt.cli.output import print_json, print_table, print_wrapped
 from milopt.cli.tables import OutputFormat, print_listing
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from milopt.solving.solver import Availability, Solver
 
 
-def solvers(as_json: Json = False, table_format: TableFormat = OutputFormat.text) -> None:
+def solvers(as_json: JsonOption = False, table_format: TableFormatOption = OutputFormat.text) -> None:
     """List the installed solvers with version, licence and problem classes."""
     from milopt.solving import registry
 

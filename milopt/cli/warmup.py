@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from milopt.cli.arguments import Json, TableFormat
+from milopt.cli.arguments import JsonOption, TableFormatOption
 from milopt.cli.output import print_json
 from milopt.cli.progress import show_progress
 from milopt.cli.tables import OutputFormat, print_listing
 
 
-def warmup(as_json: Json = False, table_format: TableFormat = OutputFormat.text) -> None:
+def warmup(as_json: JsonOption = False, table_format: TableFormatOption = OutputFormat.text) -> None:
     """Compile all native code, which is otherwise compiled at its first use (once per machine, about two minutes).
 
     The code is cached on disk: in the folder of milopt if it can be written to, otherwise in a folder of the user; set

@@ -53,7 +53,7 @@ class FitTask:
 
 
 @dataclass(frozen=True)
-class Optimum:
+class FitOptimum:
     """Summary of the results of the fit to all bags; with several classes, of all their programs together."""
 
     termination: str
@@ -72,7 +72,7 @@ class FitOutcome:
     cell: int
     fold: int
     """Number of the fold; -1 for the fit to all bags."""
-    optimum: Optimum | None = None
+    optimum: FitOptimum | None = None
     accuracy: float | None = None
     failure: str = ""
     killed: bool = False
@@ -107,14 +107,14 @@ def run_fit_task(task: FitTask, bags: Bags, labels: npt.NDArray[Any]) -> FitOutc
         return FitOutcome(task.cell, task.fold, failure=f"{type(error).__name__}: {error}")
 
 
-def _summarise_results(results: tuple[Result, ...]) -> Optimum:
+def _summarise_results(results: tuple[Result, ...]) -> FitOptimum:
     """Combine the results of all classes: the weakest status, the certificate with the largest residual, and sums.
 
     The certificate is None if a result has none.
     """
     weakest = min(results, key=lambda result: list(PointStatus).index(result.point))
     certificates = [result.certificate for result in results if result.certificate is not None]
-    return Optimum(
+    return FitOptimum(
         str(weakest.termination),
         str(weakest.point),
         sum(result.objective for result in results),

@@ -11,7 +11,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
-from milopt.picture_style import COLOURS, INK, draws
+from milopt.picture_style import COLOURS, INK, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,7 @@ class AccuracyStripsDisplay(Display):
                 strips.setdefault(cell.model, AccuracyStrip(cell.model, values, float(values.mean()), error))
         return cls(tuple(strips.values()), f"{comparison.data}, {comparison.folds} folds", "folds").plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

@@ -17,7 +17,7 @@ from milopt.display.residuals import draw_residuals
 from milopt.errors import MiloptError
 from milopt.outcome.certificate import Certificate
 from milopt.outcome.result import Result
-from milopt.picture_style import COLOURS, FAINT_INK, INK, WARM_COLOUR, draws
+from milopt.picture_style import COLOURS, FAINT_INK, INK, WARM_COLOUR, draws_in_style
 from milopt.solving.options import Options
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class ConvergenceDisplay(Display):
         """
         return cls((_make_curve(result, ""),)).plot(ax, scale=scale)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None, *, scale: str = "linear") -> Self:
         """Draw into the given Axes, or into a new figure.
 

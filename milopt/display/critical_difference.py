@@ -11,7 +11,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.evaluation.signed_ranks import can_be_significant, wilcoxon_holm_p_values
-from milopt.picture_style import COOL_COLOUR, INK, draws
+from milopt.picture_style import COOL_COLOUR, INK, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ class CriticalDifferenceDisplay(Display):
         """
         return cls(ranking).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

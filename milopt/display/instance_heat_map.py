@@ -12,7 +12,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import diverging_colour_map, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import BagsError
-from milopt.picture_style import INK, draws
+from milopt.picture_style import INK, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ class InstanceHeatMapDisplay(Display):
         below = None if image is None else np.asarray(image)
         return cls(explanation.instance_scores, places, size, explanation.positive_label, below).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

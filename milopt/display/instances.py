@@ -13,7 +13,7 @@ from milopt.declaration.bags.bags import as_bags
 from milopt.display.canvas import GREY, hide_upper_right_borders, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import BagsError
-from milopt.picture_style import COOL_COLOUR, WARM_COLOUR, draws
+from milopt.picture_style import COOL_COLOUR, WARM_COLOUR, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ class InstanceClustersDisplay(Display):
         boundary = _scores_on_grid(model, points) if flat else None
         return cls(points, scores, names, tuple(model.classes_.tolist()), boundary).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 
@@ -212,7 +212,7 @@ class BagScoresDisplay(Display):
             raise BagsError(f"The model separates the classes {known}, and there are bags of class {unknown[0]}.")
         return cls(scores, labels, tuple(model.classes_.tolist())).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

@@ -14,7 +14,7 @@ from milopt.declaration.bags.labels import as_labels
 from milopt.display.canvas import GREY, hide_upper_right_borders, use_or_create_axes
 from milopt.display.display import Display
 from milopt.errors import BagsError, ParameterError
-from milopt.picture_style import COLOURS, LINE_STYLES, draws
+from milopt.picture_style import COLOURS, LINE_STYLES, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +121,7 @@ class MarginsDisplay(Display):
         labels = as_labels(y)
         return cls(tuple(_margins_of_model(name, model, bags, labels) for name, model in models.items())).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

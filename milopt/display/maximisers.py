@@ -22,7 +22,7 @@ from milopt.display.canvas import (
 from milopt.display.display import Display
 from milopt.errors import BagsError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION, MaximiserTable
-from milopt.picture_style import draws
+from milopt.picture_style import draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ class MaximisersDisplay(Display):
         """
         return cls(model.maximisers(bag, label), feature, most).plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

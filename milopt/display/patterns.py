@@ -25,7 +25,7 @@ from milopt.display.maximisers import select_feature
 from milopt.errors import MiloptError
 from milopt.estimator.maximisers import NEGATIVE_COEFFICIENT_CAUTION
 from milopt.estimator.patterns import PatternTable
-from milopt.picture_style import COOL_COLOUR, FAINT_INK, SMALL_FONT_SIZE, WARM_COLOUR, draws, picture_options
+from milopt.picture_style import COOL_COLOUR, FAINT_INK, SMALL_FONT_SIZE, WARM_COLOUR, draws_in_style, picture_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +141,7 @@ class PatternsDisplay(Display):
         """Number of patterns that are drawn."""
         return min(len(self.table), self.most)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

@@ -19,7 +19,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
-from milopt.picture_style import COLOURS, LINE_STYLES, draws
+from milopt.picture_style import COLOURS, LINE_STYLES, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ class PerformanceProfileDisplay(Display):
     >>> from milopt.display import PerformanceProfileDisplay
     >>> seconds = {"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, None]}
     >>> display = PerformanceProfileDisplay.from_seconds(seconds)
-    >>> display.share("a", 1.0), display.share("b", 100.0)
+    >>> display.solved_share("a", 1.0), display.solved_share("b", 100.0)
     (0.6666666666666666, 0.6666666666666666)
     """
 
@@ -124,7 +124,7 @@ class PerformanceProfileDisplay(Display):
             {solver: [cells.get((*problem, solver)) for problem in problems] for solver in solvers}, ax=ax
         )
 
-    def share(self, name: str, factor: float) -> float:
+    def solved_share(self, name: str, factor: float) -> float:
         """Return the share of problems that a solver solves within a factor of the best time.
 
         Parameters
@@ -141,7 +141,7 @@ class PerformanceProfileDisplay(Display):
         """
         return float((self.ratios[:, self.names.index(name)] <= factor).mean())
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

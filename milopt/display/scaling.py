@@ -18,7 +18,7 @@ from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_crea
 from milopt.display.display import Display
 from milopt.errors import ParameterError
 from milopt.jit_time import jit_seconds
-from milopt.picture_style import COLOURS, draws
+from milopt.picture_style import COLOURS, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +171,7 @@ class ScalingDisplay(Display):
                 seconds[name].append(min(times))
         return cls.from_seconds(sizes, seconds, size_name="bags", ax=ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

@@ -13,7 +13,7 @@ from milopt.arrays import Floats
 from milopt.display.canvas import set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
-from milopt.picture_style import draws
+from milopt.picture_style import draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +150,7 @@ class SensitivityDisplay(Display):
         )
         return display.plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

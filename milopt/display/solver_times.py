@@ -10,7 +10,7 @@ import numpy as np
 from milopt.display.canvas import label_logarithmic_axis, set_title, use_or_create_axes, write_note_below
 from milopt.display.display import Display
 from milopt.errors import ParameterError
-from milopt.picture_style import COLOURS, draws
+from milopt.picture_style import COLOURS, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ class SolverTimesDisplay(Display):
         )
         return cls(times, f"time of a fit to all bags of {comparison.data}").plot(ax)
 
-    @draws
+    @draws_in_style
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into the given Axes, or into a new figure.
 

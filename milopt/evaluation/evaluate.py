@@ -12,12 +12,12 @@ from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError
 from milopt.evaluation.data import as_data_set, as_task_data, list_data_sets
 from milopt.evaluation.evaluations import Evaluations
-from milopt.evaluation.plan import Grid, Plan, command_line, make_plan
+from milopt.evaluation.plan import EvaluationPlan, Grid, command_line, make_plan
 from milopt.evaluation.progress import EvaluationRun, FitProgress, Progress
 from milopt.evaluation.protocol import parse_protocol
 from milopt.evaluation.runners import Runner, dask_runner, run_in_this_process, worker_runner
 from milopt.evaluation.selection import Settings
-from milopt.evaluation.store import Store
+from milopt.evaluation.store import TaskStore
 from milopt.evaluation.summary import EvaluationReport, ModelSummary
 from milopt.notebook import NotebookProgress
 
@@ -156,7 +156,7 @@ def evaluate(
         twice = next(name for name in names if names.count(name) > 1)
         raise ParameterError(f"Two data sets are called {twice!r}: give each one once, or under its own name.")
     runner = _choose_runner(n_jobs, dask)
-    task_store = Store(store) if store is not None else None
+    task_store = TaskStore(store) if store is not None else None
     reports: list[EvaluationReport] = []
     with NotebookProgress(f"evaluating on {', '.join(names)}", "fits") as line:
         for number, (plan, each) in enumerate(zip(plans, given, strict=True)):
@@ -174,7 +174,7 @@ def evaluate(
 
 
 def _make_progress_callbacks(
-    plans: Sequence[Plan], number: int, progress: Progress | None, on_fit: FitProgress | None
+    plans: Sequence[EvaluationPlan], number: int, progress: Progress | None, on_fit: FitProgress | None
 ) -> tuple[Progress | None, FitProgress | None]:
     """Return `progress` and `on_fit` for one of several plans: they add the tasks and fits of the plans before it."""
     tasks, fits = [len(plan.tasks) for plan in plans], [sum(plan.fits) for plan in plans]
@@ -186,7 +186,7 @@ def _make_progress_callbacks(
 
 
 def _make_report(
-    plan: Plan, run: EvaluationRun, task_store: Store | None, command: str, start: float
+    plan: EvaluationPlan, run: EvaluationRun, task_store: TaskStore | None, command: str, start: float
 ) -> EvaluationReport:
     """Return the report of a run that began at the time `start`."""
     expected = len(plan.tasks) // len(plan.models)

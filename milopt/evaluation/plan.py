@@ -43,7 +43,7 @@ Grid = Mapping[str, Sequence[object]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationPlan:
     """Tasks of an evaluation, with the arguments of the user: for each model in turn, one task per split."""
 
     data: DataSet
@@ -111,7 +111,9 @@ class Plan:
         return self.data.source if os.path.exists(self.data.source) else None
 
 
-def command_line(plans: Sequence[Plan], given: Sequence[object], store: str | os.PathLike[str] | None = None) -> str:
+def command_line(
+    plans: Sequence[EvaluationPlan], given: Sequence[object], store: str | os.PathLike[str] | None = None
+) -> str:
     """Return the command line of the same evaluations; empty if the command line cannot express the arguments.
 
     The plans differ in their data only. `given` are the data arguments of the user, and `store` is the directory of
@@ -135,7 +137,7 @@ def make_plan(
     grid: Grid | None,
     settings: Settings | None,
     inner_repeats: int = 1,
-) -> Plan:
+) -> EvaluationPlan:
     """Create all tasks of an evaluation, and raise an error now if all tasks of a model would fail."""
     check_not_importing()
     check_seed(seed)
@@ -165,7 +167,7 @@ def make_plan(
         )
         count = len(grid_combinations(candidates))
         fits += [count_fits(count, all_labels(data)[split.train], inner_repeats) for split in splits]
-    return Plan(
+    return EvaluationPlan(
         data=data,
         protocol=protocol,
         seed=seed,

@@ -9,10 +9,10 @@ from threading import Lock
 from typing import TypeAlias
 
 from milopt.evaluation.interrupt import RunInterrupted, stop_on_interrupt
-from milopt.evaluation.plan import Plan
+from milopt.evaluation.plan import EvaluationPlan
 from milopt.evaluation.record import Failure, Record
 from milopt.evaluation.runners import Runner, TaskOutcome
-from milopt.evaluation.store import Store
+from milopt.evaluation.store import TaskStore
 from milopt.evaluation.task import TaskData
 
 Progress: TypeAlias = Callable[[int, int, TaskOutcome], object]
@@ -28,7 +28,11 @@ class EvaluationRun:
     """
 
     def __init__(
-        self, plan: Plan, store: Store | None, progress: Progress | None, on_fit: FitProgress | None = None
+        self,
+        plan: EvaluationPlan,
+        store: TaskStore | None,
+        progress: Progress | None,
+        on_fit: FitProgress | None = None,
     ) -> None:
         self._plan = plan
         self._store = store

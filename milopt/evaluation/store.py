@@ -19,7 +19,7 @@ from milopt.evaluation.task import Task
 from milopt.files import remove_stale_temporary_files, replace_atomically
 
 
-class Store:
+class TaskStore:
     """Directory of finished tasks, which several runs may share."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

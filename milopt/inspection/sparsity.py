@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from milopt.arrays import Matrix
 from milopt.compilation.standard_form import StandardForm
 from milopt.errors import MiloptError, ParameterError
-from milopt.picture_style import MATPLOTLIB_MISSING, apply_style_settings, draws
+from milopt.picture_style import MATPLOTLIB_MISSING, apply_style_settings, draws_in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def _aspect_ratio(form: StandardForm) -> float:
     return float(np.clip(height / max(form.n, 1), 0.45, 1.6))
 
 
-@draws
+@draws_in_style
 def _draw(form: StandardForm, axes: Axes) -> None:
     """Draw the sparsity pattern with lines and names of the blocks into the Axes."""
     head = 0 if form.P.is_zero else form.n

@@ -55,8 +55,8 @@ def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply
     import ecos
 
     # ECOS requires None instead of empty matrices, and fails on matrices without stored entries.
-    G, h = (None, None) if program.h.size == 0 else (_ensure_entry(program.G), program.h)
-    A, b = (None, None) if program.b.size == 0 else (_ensure_entry(program.A), program.b)
+    G, h = (None, None) if program.h.size == 0 else (_ensure_stored_entry(program.G), program.h)
+    A, b = (None, None) if program.b.size == 0 else (_ensure_stored_entry(program.A), program.b)
     dims = {"l": program.linear, "q": program.cones.tolist(), "e": program.exponential}
 
     def call_uninterrupted() -> dict[str, object]:
@@ -71,7 +71,7 @@ def call_ecos(program: ConeProgram, settings: Mapping[str, object]) -> EcosReply
     return EcosReply(int(info["exitFlag"]), str(info["infostring"]), x, y, z, int(info["iter"]), log)
 
 
-def _ensure_entry(matrix: sp.csc_matrix) -> sp.csc_matrix:
+def _ensure_stored_entry(matrix: sp.csc_matrix) -> sp.csc_matrix:
     """Return the matrix, with one explicitly stored zero if it has no stored entries."""
     if matrix.nnz:
         return matrix

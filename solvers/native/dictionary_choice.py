@@ -134,22 +134,22 @@ class DictionaryChoicePricing(Pricing):
         """
         choice = self._choice
         p = prices[choice.prices]
-        edges = np.zeros(self._size)
+        edges = np.zeros(self._dictionary_size)
         weights = choice.slope @ p + choice.offset
         is_complete = True
         for part, block in self._blocks():
             edges[part] = weights @ block
-            if clock.is_over() and part.stop < self._size:
+            if clock.is_over() and part.stop < self._dictionary_size:
                 is_complete = False
                 break
         base = float(choice.price_cost @ p) + choice.constant_cost
-        best = _largest(np.abs(edges), MAX_COLUMNS_PER_PRICING)
+        best = _largest_indices(np.abs(edges), MAX_COLUMNS_PER_PRICING)
         columns = self._make_columns(best, edges[best], base)
         bound = choice.sign * (base - choice.radius * abs(float(edges[best[0]])))
         return PricingResult(columns, bound if is_complete else None)
 
     @property
-    def _size(self) -> int:
+    def _dictionary_size(self) -> int:
         """Number of points of the dictionary."""
         return self._choice.evaluation.function.coefficients.size
 
@@ -162,8 +162,8 @@ class DictionaryChoicePricing(Pricing):
         """Yield the matrix K in blocks of consecutive columns, as pairs (slice of the columns, block)."""
         step = self._columns_per_block
         kept_bytes = sum(block.nbytes for block in self._kept.values())
-        for start in range(0, self._size, step):
-            part = slice(start, min(start + step, self._size))
+        for start in range(0, self._dictionary_size, step):
+            part = slice(start, min(start + step, self._dictionary_size))
             block = self._kept.get(start)
             if block is None:
                 size = 8 * self._choice.evaluation.size * (part.stop - part.start)
@@ -212,7 +212,7 @@ class DictionaryChoicePricing(Pricing):
         entries = choice.column_factors @ (self._chosen_values(chosen) * factors) + choice.constant[:, None]
         columns = []
         for t, z in enumerate(chosen):
-            a = np.zeros(self._size)
+            a = np.zeros(self._dictionary_size)
             a[z] = factors[t]
             value = base - choice.radius * abs(float(edges[t]))
             certificate = Certificate(0.0, 0.0, 0.0, 0.0, value, 0.0)
@@ -227,6 +227,6 @@ def _as_arrays(points: Points) -> tuple[Points, bytes]:
     return points.bags.instances, points.bags.offsets.tobytes()
 
 
-def _largest(values: Vector, count: int) -> Index:
+def _largest_indices(values: Vector, count: int) -> Index:
     """Return the indices of the `count` largest values, in decreasing order; ties in the order of the indices."""
     return np.argsort(-values, kind="stable")[:count]

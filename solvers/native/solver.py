@@ -215,7 +215,7 @@ def _needs_simplex(form: StandardForm) -> bool:
     return form.m > 0 and bool(np.isfinite(form.lower).any() or np.isfinite(form.upper).any())
 
 
-def _has_box(form: StandardForm) -> bool:
+def _is_box_program(form: StandardForm) -> bool:
     """Return True if the form has finite bounds and no rows, or a bound that no number satisfies, such as x >= inf."""
     if np.any(form.lower == np.inf) or np.any(form.upper == -np.inf):
         return True
@@ -226,7 +226,7 @@ def _may_exceed_time_limit(form: StandardForm) -> bool:
     """Return True if one factorisation may take a second or more, which never holds for the simplex method."""
     if _needs_simplex(form):
         return False
-    return has_slow_iterations(form, HEAVY_BOX_ENTRIES if _has_box(form) else HEAVY_CLOSED_FORM_ENTRIES)
+    return has_slow_iterations(form, HEAVY_BOX_ENTRIES if _is_box_program(form) else HEAVY_CLOSED_FORM_ENTRIES)
 
 
 def _relocate_point(last_point: Vector, columns: npt.NDArray[np.intp], size: int) -> Vector | None:
@@ -308,7 +308,7 @@ class NativeEngine(Engine):
 
             self._linear_form = LinearForm(form)
             return self._solve_linear(self._linear_form, time_limit)
-        if _has_box(form):
+        if _is_box_program(form):
             return self._solve_box(time_limit)
         if self._closed_form is None:
             # Algorithms are imported on first use, because `auto` imports this module only for `rank`.

@@ -184,7 +184,7 @@ def test_large_instances_are_memory_mapped_unless_they_are_compressed(tmp_path, 
         getattr(np, packing)(path, instances=instances, **others)
     small = load_data(path)
     assert type(small.bags.instances) is np.ndarray
-    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.BLOCK_VALUES", 4)
+    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.MAX_BLOCK_VALUES", 4)
     data = load_data(path)
     raw = data.bags.instances.raw
     assert raw.dtype == np.float32
@@ -197,7 +197,7 @@ def test_large_instances_are_memory_mapped_unless_they_are_compressed(tmp_path, 
 
 
 def test_a_broken_file_of_instances_is_one_sentence(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.BLOCK_VALUES", 4)
+    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.MAX_BLOCK_VALUES", 4)
     np.savez(tmp_path / "made.npz", offsets=[0, 2, 3, 6], labels=[1, 0, 1])
     np.save(tmp_path / "made.npy", STACKED)
     content = (tmp_path / "made.npy").read_bytes()

@@ -60,7 +60,7 @@ def test_the_gram_matrix_is_that_of_the_features(kernel: Kernel, sparse: bool) -
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("memory", [1, 2**20])
 def test_products_do_not_depend_on_the_blocks(kernel: Kernel, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.BLOCK_VALUES", 40)
+    monkeypatch.setattr("milopt.declaration.bags.scaled_rows.MAX_BLOCK_VALUES", 40)
     fitted = kernel.fitted(POINTS)
     rows, phi = FeatureRows(fitted, POINTS, memory), np.asarray(fitted.features(POINTS))
     a, w = RNG.normal(size=40), RNG.normal(size=phi.shape[1])

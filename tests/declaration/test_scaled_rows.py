@@ -27,8 +27,8 @@ COUNT, WIDTH = 400, 6
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Make blocks so small that the data of these tests have many of them."""
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 100)
-    monkeypatch.setattr(scaled_rows, "PRODUCT_VALUES", 70)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 100)
+    monkeypatch.setattr(scaled_rows, "MAX_PRODUCT_VALUES", 70)
 
 
 def float32_rows(count=COUNT, width=WIDTH, seed=0):
@@ -89,7 +89,7 @@ def test_a_shift_that_would_cancel_is_not_folded():
 
 
 def test_mixed_rows_are_scaled_rows_and_combinations_of_them(monkeypatch):
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 1)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 1)
     rng = np.random.default_rng(5)
     rows = ScaledRows(float32_rows(), rng.normal(size=WIDTH), rng.uniform(0.5, 2, WIDTH))
     dense, points = np.asarray(rows), rng.integers(COUNT, size=(50, 3))
@@ -104,7 +104,7 @@ def test_mixed_rows_are_scaled_rows_and_combinations_of_them(monkeypatch):
     single = FeatureRows(Linear(), rows).take(combinations[few])
     assert isinstance(single, ScaledRows)
     np.testing.assert_allclose(np.asarray(single), expected[few], rtol=1e-12, atol=1e-12)
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 50)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 50)
     dense = FeatureRows(Linear(), rows).take(combinations)
     assert type(dense) is np.ndarray
     np.testing.assert_allclose(dense, expected, rtol=1e-12, atol=1e-12)
@@ -134,7 +134,7 @@ def test_sums_of_float32_rows_have_the_accuracy_of_float64():
 def test_blocks_of_every_size_give_the_same_statistics(monkeypatch, block):
     rows = float32_rows()
     dense = rows.astype(np.float64)
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", block)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", block)
     for given in (ScaledRows(rows), dense):
         low, high = column_range(given)
         np.testing.assert_array_equal([low, high], [dense.min(axis=0), dense.max(axis=0)])
@@ -146,7 +146,7 @@ def test_blocks_of_every_size_give_the_same_statistics(monkeypatch, block):
 def test_slices_of_bags_cover_all_bags_in_order(monkeypatch):
     offsets = np.array([0, 3, 4, 30, 31, 33])
     for values in (1, 8, 20, 60, 1000):
-        monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", values)
+        monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", values)
         parts = list(bag_slices(offsets, 2))
         assert [i for part in parts for i in range(part.start, part.stop)] == list(range(5))
         rows = [offsets[part.stop] - offsets[part.start] for part in parts]
@@ -221,7 +221,7 @@ def test_memory_mapped_float32_gives_the_numbers_of_float64(monkeypatch, tmp_pat
     expected = model.fit(Bags(rows.astype(np.float64), offsets), y)
     scores, objective = expected.decision_function(Bags(rows.astype(np.float64), offsets)), expected.result_.objective
     instance_scores = np.concatenate(expected.instance_scores(Bags(rows.astype(np.float64), offsets)))
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 100)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 100)
     monkeypatch.setattr(feature_rows, "MAX_DENSE_BLOCKS", 1)
     bags = Bags(mapped(rows, tmp_path), offsets)
     assert isinstance(bags.instances, ScaledRows)
@@ -262,7 +262,7 @@ def test_a_fit_makes_no_copy_of_all_rows(monkeypatch):
     y = np.where(np.arange(1000) % 2, 1, -1)
     rows[::10][y > 0] += 1.5
     rows.flags.writeable = False
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 2**17)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 2**17)
     model = MISVM(kernel=Linear(), C=1.0)
     model.fit(Bags(rows[:1000].copy(), np.arange(101) * 10), y[:100])  # load the algorithms
     tracemalloc.start()

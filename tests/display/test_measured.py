@@ -83,11 +83,11 @@ def test_a_profile_is_the_share_of_problems_within_a_factor_of_the_best() -> Non
     shown = PerformanceProfileDisplay.from_seconds(seconds, ax=axes())
     # The fourth problem is solved by none and is left out.
     np.testing.assert_array_equal(shown.ratios, [[1, 2], [2, 1], [1, np.inf]])
-    assert [shown.share("a", tau) for tau in (1.0, 1.99, 2.0)] == pytest.approx([2 / 3, 2 / 3, 1])
-    assert [shown.share("b", tau) for tau in (1.0, 2.0, 1e9)] == pytest.approx([1 / 3, 2 / 3, 2 / 3])
+    assert [shown.solved_share("a", tau) for tau in (1.0, 1.99, 2.0)] == pytest.approx([2 / 3, 2 / 3, 1])
+    assert [shown.solved_share("b", tau) for tau in (1.0, 2.0, 1e9)] == pytest.approx([1 / 3, 2 / 3, 2 / 3])
     for line, name in zip(shown.ax_.lines, ("a", "b"), strict=True):
         x, y = line.get_data()
-        assert y[-1] == pytest.approx(shown.share(name, np.inf) if name == "a" else 2 / 3)
+        assert y[-1] == pytest.approx(shown.solved_share(name, np.inf) if name == "a" else 2 / 3)
         assert (np.diff(x) >= 0).all()
         assert (np.diff(y) >= 0).all()
     with pytest.raises(ParameterError, match="one time per problem"):
@@ -100,9 +100,9 @@ def test_a_profile_of_comparisons_counts_programs_that_are_not_supported_as_not_
     shown = PerformanceProfileDisplay.from_comparisons([comparison], ax=axes())
     assert shown.names == ("highs", "clarabel", "libsvm")
     assert shown.ratios.shape == (2, 3)
-    assert shown.share("libsvm", np.inf) == 1.0
+    assert shown.solved_share("libsvm", np.inf) == 1.0
     assert np.isinf(shown.ratios[1, 2])
-    assert shown.share("highs", 1e9) == 1.0
+    assert shown.solved_share("highs", 1e9) == 1.0
 
 
 def test_scaling_recovers_the_exponent_of_a_power_law() -> None:

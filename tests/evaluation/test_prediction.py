@@ -43,7 +43,7 @@ def test_scores_in_blocks_are_those_of_all_bags(monkeypatch, model, labels) -> N
     fitted = model.fit(bags, labels)
     scores, instances = fitted.decision_function(bags), fitted.instance_scores(bags)
     np.testing.assert_array_equal(score_bags(fitted, bags), scores)
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 100)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 100)
     large = Bags(ROWS, OFFSETS)
     assert len(list(scaled_rows.bag_slices(OFFSETS, 5))) > 10
     for given in (fitted.decision_function(large), score_bags(fitted, large)):
@@ -58,7 +58,7 @@ def test_scores_in_blocks_are_those_of_all_bags(monkeypatch, model, labels) -> N
 def test_a_dask_cluster_gives_the_same_bits(monkeypatch, address) -> None:
     for model, labels in ((MISVM(), Y), (MISVM(kernel=Linear()), THREE)):
         fitted = model.fit(Bags(ROWS, OFFSETS), labels)
-        monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 100)
+        monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 100)
         bags = Bags(ROWS, OFFSETS)
         assert score_bags(fitted, bags, dask=address).tobytes() == score_bags(fitted, bags).tobytes()
         there, here = score_instances(fitted, bags, dask=address), score_instances(fitted, bags)

@@ -18,7 +18,7 @@ from milopt.errors import MiloptWarning, ParameterError
 from milopt.evaluation.evaluate import evaluate
 from milopt.evaluation.plan import make_plan
 from milopt.evaluation.protocol import parse_protocol
-from milopt.evaluation.store import Store
+from milopt.evaluation.store import TaskStore
 from milopt.evaluation.summary import EvaluationReport
 from milopt.evaluation.task import Task
 from milopt.files import TEMPORARY_FILE_PREFIX
@@ -216,7 +216,7 @@ def test_no_partially_written_file_remains(toy: DataSet, store: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    kept = Store(store)
+    kept = TaskStore(store)
     with pytest.raises(ParameterError, match=r"cannot be stored in .*: No space left on device\.$"):
         kept.save(plan.tasks[0], done.records[0])
     assert files(store) == {}

@@ -199,11 +199,11 @@ def test_auto_generates_columns_of_large_matrices_and_the_report_states_why(monk
     entries = 10 * sum(len(bag) for bag in bags)
     model = MILES(lam=0.2, kernel=K)
     assert "in the linear program, because there are" in model.fit(bags, y).report().as_dict()["message"]
-    monkeypatch.setattr(miles, "MAX_WHOLE_ENTRIES", entries - 1)
+    monkeypatch.setattr(miles, "MAX_WHOLE_PROGRAM_ENTRIES", entries - 1)
     report = model.fit(bags, y).report().as_dict()
     assert report["scheme"] == "column-generation"
     assert f"Columns are generated, because there are {entries} similarities of 10 bags" in report["message"]
-    monkeypatch.setattr(miles, "MAX_WHOLE_ENTRIES", entries)
+    monkeypatch.setattr(miles, "MAX_WHOLE_PROGRAM_ENTRIES", entries)
     assert model.fit(bags, y).report().as_dict()["scheme"] == "direct"
     asked = MILES(lam=0.2, kernel=K, columns="generated").fit(bags, y).report().as_dict()["message"]
     assert 'as requested (columns="generated")' in asked

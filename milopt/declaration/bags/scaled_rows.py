@@ -20,9 +20,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from milopt.arrays import Floats, Index, Matrix, Vector
 
-BLOCK_VALUES = 2**22
+MAX_BLOCK_VALUES = 2**22
 """Number of values of one block of rows, 32 MB in float64; a single row may have more."""
-PRODUCT_VALUES = 2**17
+MAX_PRODUCT_VALUES = 2**17
 """Number of values that are converted at once for a product, 1 MB in float64: they stay in the processor's cache."""
 MAX_FOLDED_SHIFT = 1e4
 """Largest |shift / divisor| for which the scaling is folded into vectors.
@@ -103,7 +103,7 @@ class ScaledRows(NDArrayOperatorsMixin):
         return (rows if shift is None else rows - shift) / divisor
 
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield pairs (slice of the rows, these rows as a new float64 array), with at most `BLOCK_VALUES` values."""
+        """Yield pairs (slice of the rows, these rows as a new float64 array) of at most `MAX_BLOCK_VALUES` values."""
         for rows in row_slices(*self.shape):
             yield rows, self[rows]
 
@@ -188,7 +188,7 @@ class ScaledRows(NDArrayOperatorsMixin):
         raw = self.raw
         count = len(range(*chosen.indices(raw.shape[0]))) if isinstance(chosen, slice) else chosen.size
         is_ready = raw.dtype == np.float64 and raw.flags.aligned and self._is_folded and isinstance(chosen, slice)
-        step = max(1, PRODUCT_VALUES // raw.shape[1])
+        step = max(1, MAX_PRODUCT_VALUES // raw.shape[1])
         buffer = np.empty((0 if is_ready else min(step, count), raw.shape[1]))
         for start in range(0, count, step):
             rows = slice(start, min(start + step, count))
@@ -241,18 +241,18 @@ def is_scaled_rows(rows: object) -> TypeGuard[ScaledRows]:
 
 def fits_in_block(values: int) -> bool:
     """Return True if an array of this number of values is small enough to be converted as a whole."""
-    return values <= BLOCK_VALUES
+    return values <= MAX_BLOCK_VALUES
 
 
 def row_slices(count: int, width: int) -> Iterator[slice]:
-    """Return slices of consecutive rows that cover `count` rows of this width, with at most `BLOCK_VALUES` values."""
-    step = max(1, BLOCK_VALUES // max(1, width))
+    """Return slices of consecutive rows that cover `count` rows of this width, of at most `MAX_BLOCK_VALUES` values."""
+    step = max(1, MAX_BLOCK_VALUES // max(1, width))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def bag_slices(offsets: Index, width: int) -> Iterator[slice]:
-    """Return slices of consecutive bags that cover all bags, with at most `BLOCK_VALUES` values or one bag each."""
-    rows, low, last = max(1, BLOCK_VALUES // max(1, width)), 0, offsets.size - 1
+    """Return slices of consecutive bags that cover all bags, with at most `MAX_BLOCK_VALUES` values or one bag each."""
+    rows, low, last = max(1, MAX_BLOCK_VALUES // max(1, width)), 0, offsets.size - 1
     while low < last:
         high = max(low + 1, int(np.searchsorted(offsets, offsets[low] + rows, side="right")) - 1)
         yield slice(low, high)

@@ -17,7 +17,7 @@ from milopt.errors import BagsError
 def as_stored_rows(given: object, subject: str) -> Points:
     """Return dense instances as bags keep them.
 
-    An array of at most `BLOCK_VALUES` values becomes a read-only float64 array. A larger one keeps its type, and is
+    An array of at most `MAX_BLOCK_VALUES` values becomes a read-only float64 array. A larger one keeps its type, and is
     wrapped in `ScaledRows` unless its type is float64. Neither is copied if it is read-only or memory-mapped.
     `BagsError` is raised if the values are not real numbers, with a message that begins with `subject`.
     """

@@ -25,7 +25,7 @@ class GroupMeans:
 
     mixed: Index
     """Rows of groups at their caps, by group."""
-    begins: Index
+    group_begins: Index
     """First entry of each of these groups in `mixed`."""
     weight: Vector
     """Theta of each of these groups."""
@@ -33,30 +33,32 @@ class GroupMeans:
     @cached_property
     def sizes(self) -> Index:
         """Number of rows of each group."""
-        return np.diff(np.append(self.begins, self.mixed.size)).astype(np.intp)
+        return np.diff(np.append(self.group_begins, self.mixed.size)).astype(np.intp)
 
     @cached_property
     def place(self) -> Index:
         """Index of the group of each entry of `mixed`."""
-        return np.repeat(np.arange(self.begins.size), self.sizes)
+        return np.repeat(np.arange(self.group_begins.size), self.sizes)
 
     def subtract(self, rows: Any) -> Any:
         """Return T R for an array R with one row or one entry per row; a dense R is changed in place."""
         if isinstance(rows, sp.csr_array):
             count = self.mixed.size
             means = sp.csr_array(
-                ((self.weight / self.sizes)[self.place], np.arange(count), np.append(self.begins, count)),
-                shape=(self.begins.size, count),
+                ((self.weight / self.sizes)[self.place], np.arange(count), np.append(self.group_begins, count)),
+                shape=(self.group_begins.size, count),
             )
-            spread = sp.csr_array((np.ones(count), (self.mixed, self.place)), shape=(rows.shape[0], self.begins.size))
+            spread = sp.csr_array(
+                (np.ones(count), (self.mixed, self.place)), shape=(rows.shape[0], self.group_begins.size)
+            )
             return sp.csr_array(rows - spread @ (means @ rows[self.mixed]))
         factor = self.weight / self.sizes
         width = 1 if rows.ndim == 1 else rows.shape[1]
-        step = max(1, int(MEAN_BLOCK_ENTRIES * self.begins.size / (width * self.mixed.size)))
-        bounds = np.append(self.begins, self.mixed.size)
+        step = max(1, int(MEAN_BLOCK_ENTRIES * self.group_begins.size / (width * self.mixed.size)))
+        bounds = np.append(self.group_begins, self.mixed.size)
         # A block of groups that fits into the cache is changed faster than all groups at once, without large copies.
-        for first in range(0, self.begins.size, step):
-            last = min(first + step, self.begins.size)
+        for first in range(0, self.group_begins.size, step):
+            last = min(first + step, self.group_begins.size)
             start, stop = int(bounds[first]), int(bounds[last])
             at = self.mixed[start:stop]
             part = rows[at]
@@ -91,8 +93,8 @@ class ReducedRows:
         if not mixed.size:
             return cls(held, chosen, None)
         local = group[mixed]
-        begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
-        return cls(held, chosen, GroupMeans(mixed, begins, theta[local[begins]]))
+        group_begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
+        return cls(held, chosen, GroupMeans(mixed, group_begins, theta[local[group_begins]]))
 
     @property
     def shape(self) -> tuple[int, int]:
