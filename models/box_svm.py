@@ -172,8 +172,8 @@ class BoxCountingSVM(BagClassifier):
             self.transduction_ = self.predict(self._unlabelled)
         finally:
             self._unlabelled, self.scale = None, scale
-        # In the fitted state, `given` must have the hyper-parameters that the user gave. Only `declarer`, the copy of
-        # the model that declared the program, has scale="none" and the unlabelled bags of this fit.
+        # In the fitted state, `given` must have the hyper-parameters that the user gave. Only `declaring_model`,
+        # the copy of the model that declared the program, has scale="none" and the unlabelled bags of this fit.
         self._fitted.given = self._unfitted_copy()
         return self
 
@@ -203,7 +203,7 @@ class BoxCountingSVM(BagClassifier):
         ParameterError
             If the kernel has no grid.
         """
-        kernel: Any = vars(self._fitted_state().declarer)["kernel"]
+        kernel: Any = vars(self._fitted_state().declaring_model)["kernel"]
         if not isinstance(kernel, GridKernel):
             raise ParameterError(
                 f"{kernel!r} has no grid: `count_outside` is for kernels with a grid, such as BoxCounting."

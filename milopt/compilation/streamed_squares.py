@@ -68,13 +68,13 @@ class _StreamedSum:
     """The function values f(X) in the square."""
     C: sp.csr_array
     """Coefficient C of the function values in the argument r of the atom."""
-    rest: Matrix
+    other_columns: Matrix
     """Columns of U that belong to the other variables, as a dense matrix, because there are few such columns."""
     pointwise: Vector | None
     """Diagonal of C; None if C is not diagonal."""
     gram: Matrix = field(init=False)
     """U'WU summed so far."""
-    pull: Vector = field(init=False)
+    linear_term: Vector = field(init=False)
     """U'Wh summed so far."""
     constant: float = 0.0
     """1/2 h'Wh summed so far."""
@@ -82,9 +82,11 @@ class _StreamedSum:
     """C K(X, Z) R summed so far; None if C is diagonal."""
 
     def __post_init__(self) -> None:
-        size = self.leaf.function.coefficients.size + self.rest.shape[1]
-        self.gram, self.pull = np.zeros((size, size)), np.zeros(size)
-        self.totals = None if self.pointwise is not None else np.zeros((self.C.shape[0], size - self.rest.shape[1]))
+        size = self.leaf.function.coefficients.size + self.other_columns.shape[1]
+        self.gram, self.linear_term = np.zeros((size, size)), np.zeros(size)
+        self.totals = (
+            None if self.pointwise is not None else np.zeros((self.C.shape[0], size - self.other_columns.shape[1]))
+        )
 
     def add(self, rows: slice, values: Matrix) -> None:
         """Add the block `values` of K(X, Z) R, whose rows belong to the points in the slice `rows`."""
@@ -95,7 +97,7 @@ class _StreamedSum:
         given = self.atom.diagonal
         assert given is not None
         weight = given.from_features(rows, values) if isinstance(given, FeatureWeight) else given[rows]
-        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.rest[rows]]), weight, rows)
+        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.other_columns[rows]]), weight, rows)
 
     def _add_rows(self, U: Matrix, given: Vector, rows: slice) -> None:
         """Add some rows U of r = U theta + h to the sums U'WU, U'Wh and 1/2 h'Wh.
@@ -112,15 +114,15 @@ class _StreamedSum:
             self.gram += product if weight.max(initial=0.0) > 0 else -product
         else:
             self.gram += U.T @ (weight[:, None] * U)
-        self.pull += U.T @ (weight * h)
+        self.linear_term += U.T @ (weight * h)
         self.constant += 0.5 * float(weight @ h**2)
 
     def finish(self, linear: AffineLowering, columns: npt.NDArray[np.intp]) -> StreamedSquare:
         """Return the streamed square over the columns of the program; columns[k] is the column of entry k of theta."""
         if self.totals is not None:
-            self._add_rows(np.hstack([self.totals, self.rest]), np.asarray(self.atom.diagonal), slice(None))
+            self._add_rows(np.hstack([self.totals, self.other_columns]), np.asarray(self.atom.diagonal), slice(None))
         q = np.zeros(linear.width)
-        np.add.at(q, columns, self.pull)
+        np.add.at(q, columns, self.linear_term)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
         return StreamedSquare(
             SquaredTerm(unit_rows(columns, linear.width, linear.point_counts), self.gram, self.atom.describe()),
@@ -160,10 +162,10 @@ def _start_sum(atom: Atom, factor: float) -> _StreamedSum:
     leaf = next(leaf for leaf, _ in atom.argument.terms if isinstance(leaf, FunctionEvaluation))
     C = next(c.value() for other, c in atom.argument.terms if other is leaf)
     others = [c.value().toarray() for other, c in atom.argument.terms if other is not leaf]
-    rest = np.hstack(others) if others else np.zeros((atom.argument.size, 0))
+    other_columns = np.hstack(others) if others else np.zeros((atom.argument.size, 0))
     own = np.arange(C.shape[0])
     diagonal = C.shape[0] == C.shape[1] and np.array_equal(C.indices, own) and np.array_equal(C.indptr[:-1], own)
-    return _StreamedSum(atom, factor, leaf, C, rest, C.data if diagonal else None)
+    return _StreamedSum(atom, factor, leaf, C, other_columns, C.data if diagonal else None)
 
 
 def _map_theta_to_columns(linear: AffineLowering, running_sum: _StreamedSum) -> npt.NDArray[np.intp]:

@@ -43,7 +43,7 @@ class FittedState:
 
     given: DeclaringModel
     """Model with the hyper-parameters at the time of the fit; later changes of the fitted model do not affect it."""
-    declarer: DeclaringModel
+    declaring_model: DeclaringModel
     """The same model with kernels fitted to the data and an integer seed: it declares the programs."""
     training: TrainingSet
     declare_seconds: float
@@ -69,7 +69,7 @@ class FittedState:
     def programs(self) -> list[Program | SemiInfinite]:
         """Declare the programs again, from the training set."""
         training = self.training
-        return [declare_program(self.declarer, training.bags, y, training.weight) for y in training.signs()]
+        return [declare_program(self.declaring_model, training.bags, y, training.weight) for y in training.signs()]
 
     def score_new_bags(self, bags: Bags) -> Floats:
         """Scale and score bags by class, in blocks of bags."""

@@ -135,7 +135,7 @@ def _parameters_as_json(model: DeclaringModel) -> Json:
 def _resolved_parameters(fitted: FittedState) -> Json:
     """Return the hyper-parameters whose used values differ from the given ones, such as fitted kernels and seeds."""
     given = _parameters_as_json(fitted.given)
-    return {name: value for name, value in _parameters_as_json(fitted.declarer).items() if value != given[name]}
+    return {name: value for name, value in _parameters_as_json(fitted.declaring_model).items() if value != given[name]}
 
 
 def _summarise_result(result: Result) -> Json:

@@ -63,7 +63,7 @@ def save_model(model: BagClassifier, fitted: FittedState, path: str | PathLike[s
         "model": registered_name(type(model)),
         "class": type(model).__name__,
         "parameters": _encode_parameters(encoder, fitted.given),
-        "declared with": _encode_parameters(encoder, fitted.declarer),
+        "declared with": _encode_parameters(encoder, fitted.declaring_model),
         "features": model.n_features_in_,
         "feature names": encoder.encode(getattr(model, "feature_names_in_", None), "feature_names_in_"),
         "windows": encoder.encode(model.windows_in_, "windows_in_"),
@@ -241,7 +241,11 @@ def _build_fitted_model(
     model.n_features_in_ = training.bags.dimension
     if content["features"] != model.n_features_in_:
         raise ValueError("its bags have another number of features")
-    declarer, seconds, versions = _build_unfitted_model(cls, resolved), content["declare seconds"], content["versions"]
+    declaring_model, seconds, versions = (
+        _build_unfitted_model(cls, resolved),
+        content["declare seconds"],
+        content["versions"],
+    )
     compiling = content.get("declare jit seconds", 0.0)  # older files have no such entry
     if (
         not matches_type(seconds, float)
@@ -250,7 +254,13 @@ def _build_fitted_model(
     ):
         raise ValueError("its seconds or versions are of another type")
     fitted = FittedState(
-        _build_unfitted_model(cls, given), declarer, training, float(seconds), dict(versions), (), float(compiling)
+        _build_unfitted_model(cls, given),
+        declaring_model,
+        training,
+        float(seconds),
+        dict(versions),
+        (),
+        float(compiling),
     )
     _check_kernel_grids(fitted)
     pairs = zip(content["answers"], fitted.programs(), strict=True)
@@ -298,7 +308,7 @@ def _check_kernel_grids(fitted: FittedState) -> None:
     The probes would not detect a grid line that was moved between two of their values.
     """
     for name in fitted.given._fields:
-        given, kernel = getattr(fitted.given, name), getattr(fitted.declarer, name)
+        given, kernel = getattr(fitted.given, name), getattr(fitted.declaring_model, name)
         if isinstance(given, GridKernel) and given.fitted_to(fitted.training.bags) != kernel:
             raise ValueError(f"the grid of its {name} is not that of its training bags")
 

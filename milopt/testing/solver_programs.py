@@ -95,8 +95,8 @@ def _check_end_without_a_point(known: KnownProgram, result: Result) -> None:
         sign = 1.0 if known.termination is Termination.INFEASIBLE else -1.0
         far = sign * (-np.inf if result.program.core.maximizes else np.inf)
         require(result.objective == far, f"it is {result.termination}, and its objective is {result.objective}")
-    message = f"the message must name {known.blames!r}: {result.message!r}"
-    require(known.blames in result.message, message)
+    message = f"the message must name {known.blamed_name!r}: {result.message!r}"
+    require(known.blamed_name in result.message, message)
 
 
 def _require_near(subject: str, values: Vector, expected: Vector) -> None:

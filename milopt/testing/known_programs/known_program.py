@@ -66,7 +66,7 @@ class KnownProgram:
         Function that returns the program with its answer.
     termination : Termination
         Correct termination.
-    blames : str
+    blamed_name : str
         Name of a constraint or variable that the message about an infeasible or unbounded program must contain.
     scheme : str or None
         Scheme that solves the program; None for the default.
@@ -76,7 +76,7 @@ class KnownProgram:
     needs: frozenset[Feature | str]
     make: Callable[[], ProgramWithAnswer]
     termination: Termination = OPTIMAL
-    blames: str = ""
+    blamed_name: str = ""
     scheme: str | None = None
 
     def __str__(self) -> str:
@@ -101,13 +101,13 @@ def register_known_program(
     name: str,
     needs: frozenset[Feature | str],
     termination: Termination = OPTIMAL,
-    blames: str = "",
+    blamed_name: str = "",
     scheme: str | None = None,
 ) -> Callable[[Callable[[], ProgramWithAnswer]], Callable[[], ProgramWithAnswer]]:
     """Return a decorator for functions that build a program with its answer; it adds them to `KNOWN_PROGRAMS`."""
 
     def register_builder(make: Callable[[], ProgramWithAnswer]) -> Callable[[], ProgramWithAnswer]:
-        KNOWN_PROGRAMS.append(KnownProgram(name, needs, make, termination, blames, scheme))
+        KNOWN_PROGRAMS.append(KnownProgram(name, needs, make, termination, blamed_name, scheme))
         return make
 
     return register_builder

@@ -23,48 +23,48 @@ MEAN_BLOCK_ENTRIES = 200_000
 class GroupMeans:
     """The matrix T."""
 
-    mixed: Index
+    averaged_rows: Index
     """Rows of groups at their caps, by group."""
     group_begins: Index
-    """First entry of each of these groups in `mixed`."""
+    """First entry of each of these groups in `averaged_rows`."""
     weight: Vector
     """Theta of each of these groups."""
 
     @cached_property
     def sizes(self) -> Index:
         """Number of rows of each group."""
-        return np.diff(np.append(self.group_begins, self.mixed.size)).astype(np.intp)
+        return np.diff(np.append(self.group_begins, self.averaged_rows.size)).astype(np.intp)
 
     @cached_property
-    def place(self) -> Index:
-        """Index of the group of each entry of `mixed`."""
+    def group_of_row(self) -> Index:
+        """Index of the group of each entry of `averaged_rows`."""
         return np.repeat(np.arange(self.group_begins.size), self.sizes)
 
     def subtract(self, rows: Any) -> Any:
         """Return T R for an array R with one row or one entry per row; a dense R is changed in place."""
         if isinstance(rows, sp.csr_array):
-            count = self.mixed.size
+            count = self.averaged_rows.size
             means = sp.csr_array(
-                ((self.weight / self.sizes)[self.place], np.arange(count), np.append(self.group_begins, count)),
+                ((self.weight / self.sizes)[self.group_of_row], np.arange(count), np.append(self.group_begins, count)),
                 shape=(self.group_begins.size, count),
             )
             spread = sp.csr_array(
-                (np.ones(count), (self.mixed, self.place)), shape=(rows.shape[0], self.group_begins.size)
+                (np.ones(count), (self.averaged_rows, self.group_of_row)), shape=(rows.shape[0], self.group_begins.size)
             )
-            return sp.csr_array(rows - spread @ (means @ rows[self.mixed]))
+            return sp.csr_array(rows - spread @ (means @ rows[self.averaged_rows]))
         factor = self.weight / self.sizes
         width = 1 if rows.ndim == 1 else rows.shape[1]
-        step = max(1, int(MEAN_BLOCK_ENTRIES * self.group_begins.size / (width * self.mixed.size)))
-        bounds = np.append(self.group_begins, self.mixed.size)
+        step = max(1, int(MEAN_BLOCK_ENTRIES * self.group_begins.size / (width * self.averaged_rows.size)))
+        bounds = np.append(self.group_begins, self.averaged_rows.size)
         # A block of groups that fits into the cache is changed faster than all groups at once, without large copies.
         for first in range(0, self.group_begins.size, step):
             last = min(first + step, self.group_begins.size)
             start, stop = int(bounds[first]), int(bounds[last])
-            at = self.mixed[start:stop]
+            at = self.averaged_rows[start:stop]
             part = rows[at]
             change = np.add.reduceat(part, bounds[first:last] - start, axis=0)
             change *= factor[first:last] if rows.ndim == 1 else factor[first:last, None]
-            part -= change[self.place[start:stop] - first]
+            part -= change[self.group_of_row[start:stop] - first]
             rows[at] = part
         return rows
 
@@ -89,12 +89,12 @@ class ReducedRows:
         chosen = np.flatnonzero(positive & ~vanishes[held.group])
         theta = np.where(capped, 1.0 - np.sqrt(kappa / np.maximum(count + kappa, 1e-300)), 0.0)
         group = held.group[chosen]
-        mixed = np.flatnonzero(theta[group] > 0)
-        if not mixed.size:
+        averaged_rows = np.flatnonzero(theta[group] > 0)
+        if not averaged_rows.size:
             return cls(held, chosen, None)
-        local = group[mixed]
+        local = group[averaged_rows]
         group_begins = np.flatnonzero(np.concatenate([[True], local[1:] != local[:-1]]))
-        return cls(held, chosen, GroupMeans(mixed, group_begins, theta[local[group_begins]]))
+        return cls(held, chosen, GroupMeans(averaged_rows, group_begins, theta[local[group_begins]]))
 
     @property
     def shape(self) -> tuple[int, int]:
