@@ -56,7 +56,7 @@ class AccuracyStripsDisplay(Display):
 
     Parameters
     ----------
-    strips : tuple of Strip
+    strips : tuple of AccuracyStrip
         Accuracies of each model.
     title : str, default=""
         Title of the plot.

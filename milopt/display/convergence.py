@@ -92,7 +92,7 @@ class ConvergenceDisplay(Display):
 
     Parameters
     ----------
-    curves : tuple of Curve
+    curves : tuple of ConvergenceCurve
         Steps of each program.
 
     Attributes

@@ -64,7 +64,7 @@ class BlockNotation:
         Name of the constraint; empty for the objective.
     letter : str
         Letter of vectors of signs +-1.
-    symbols : Symbols
+    symbols : ArraySymbols
         Symbols of the whole program.
     signs : dict of str to int
         Size of each vector of signs in this block, by symbol.

@@ -171,7 +171,7 @@ def ensemble_bounds(
 
     Parameters
     ----------
-    balls : sequence of Ball
+    balls : sequence of FunctionBall
         Ball of functions of each oracle.
     margins : ndarray of shape (n_bags,)
         Margins y_i g(B_i) of the training bags.

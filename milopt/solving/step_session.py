@@ -269,7 +269,7 @@ class StepSession:
         """
         check_stand_ins(stand_ins)
         if not isinstance(outcome, Outcome):
-            raise DeclarationError(f"certificate_with requires an outcome of solve, not {outcome!r}.")
+            raise DeclarationError(f"certificate_with_minorants requires an outcome of solve, not {outcome!r}.")
         if outcome.point is None or outcome.evaluation is None:
             raise DeclarationError("The outcome has no point, so there is nothing to certify.")
         other = self.lowering.other_side
