@@ -2,8 +2,8 @@
 
 `python tests/packaging/archives.py [PYTHON ...]` works in a temporary folder, away from the checkout. It needs the
 package `build`. For every PYTHON (an executable; by default the one that runs this file) and for each of the two
-archives, it makes a virtual environment, installs the archive with the dependencies of users, and runs `milopt compare`
-and smoke.py. With `--output FOLDER`, the archives are copied to that folder if all of this worked.
+archives, it makes a virtual environment, installs the archive, runs `milopt compare`, installs the extras of pictures
+and ranks, and runs smoke.py. With `--output FOLDER`, the archives are copied to that folder if all of this worked.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def try_archive(archive: Path, python: str, environment: Path) -> None:
     commands = (
         [str(scripts / "python"), "-m", "pip", "install", "--quiet", str(archive)],
         [str(scripts / "milopt"), "compare"],
+        [str(scripts / "python"), "-m", "pip", "install", "--quiet", f"{archive}[plot,stats]"],
         [str(scripts / "python"), str(ROOT / "tests" / "packaging" / "smoke.py")],
     )
     for command in commands:
