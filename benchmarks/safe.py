@@ -6,10 +6,10 @@ spectral clustering, gamma = 0.3 is convex and solved by conjugate gradients; ga
 LDL'. `apart` is the largest difference of instance scores. With m bags the dense system takes 8/3 N^3 + 2 m N^2
 operations and LDL' N^3/3, so the factor for a saddle point is 8 + 6m/N if both run at the same speed.
 
-Landmarks: toy bags of 25 instances in the plane whose classes span two clusters, rank 300; processor seconds of the
-whole fit (k-means, degrees, system), accuracy on new bags (0.98 is the best possible), and the largest resident memory,
-each in a separate process. The limits for 500,000 instances are 60 s and 4 GB. The exponents are those of seconds
-against N, fitted by least squares.
+Landmarks: toy bags of 25 instances in the plane whose classes span two clusters, `Nystrom` of rank 300; processor
+seconds of the whole fit (k-means, features, degrees, system), accuracy on new bags (0.98 is the best possible), and the
+largest resident memory, each in a separate process. The limits for 500,000 instances are 60 s and 4 GB. The exponents
+are those of seconds against N, fitted by least squares.
 
     python benchmarks/safe.py [--sets musk1 elephant musk2] [--instances 50000 100000 200000 500000]
 """
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from data_sets import data_set
 from timing import single_thread, table, time_call
 
-from milopt import RBF, Bags, Precomputed, Program, as_bags, bag_sum, get_solver, quad_form, sum_squares
+from milopt import RBF, Bags, Nystrom, Precomputed, Program, as_bags, bag_sum, get_solver, quad_form, sum_squares
 from milopt.data import toy_bags
 from milopt.models import SAFE
 from milopt.solving.step_session import StepSession
@@ -92,10 +92,10 @@ def exponent(sizes: list[int] | tuple[int, ...], seconds: list[float]) -> float:
 def with_landmarks(count: int) -> dict[str, float]:
     """Measure one fit in this process."""
     few = toy_bags("spanning")
-    SAFE(rank=10).fit(few.bags, few.labels)
+    SAFE(kernel=Nystrom(RBF("median"), 10)).fit(few.bags, few.labels)
     known = toy_bags("spanning", count // SIZE, SIZE, seed=0, across=ACROSS, share=0.5)
     new = toy_bags("spanning", 5000, SIZE, seed=1, across=ACROSS, share=0.5)
-    seconds, model = time_call(SAFE(rank=RANK, random_state=0).fit, known.bags, known.labels)
+    seconds, model = time_call(SAFE(kernel=Nystrom(RBF("median"), RANK)).fit, known.bags, known.labels)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": seconds, "accuracy": model.score(new.bags, new.labels), "GB": memory}
 

@@ -11,9 +11,8 @@ by default the fit warns, and `largest_convex_gamma` computes the largest gamma 
 `aggregation` replaces the sum E_i by the mean or the maximum. `loss` replaces the half square 1/2 (E_i - y_i)^2 by
 Huber's function of E_i - y_i or by the hinge [1 - y_i E_i]_+; the loss of bag i has the weight rho w_i. If gamma > 0
 and either the loss is not the square or the aggregation is the maximum, the term -gamma/2 sum_p v_p e_p^2 could make
-the objective unbounded below in b. Then b is not free, but such that the scores are centred: sum_p v_p e_p = 0. If
-`rank` is given, f is a sum over at most `rank` landmarks z, f = sum_z a_z K(z, .) (Nystroem), and time and memory grow
-linearly with the number of instances.
+the objective unbounded below in b. Then b is not free, but such that the scores are centred: sum_p v_p e_p = 0. With a
+kernel that has features, such as `Nystrom`, time and memory grow linearly with the number of instances.
 """
 
 from __future__ import annotations
@@ -29,11 +28,9 @@ from milopt import RBF, BagClassifier, Kernel, Program, bag_max, bag_mean, bag_s
 from milopt.compilation.convex_limit import largest_convex_factor
 from milopt.declaration.bags.bags import Bags
 from milopt.declaration.bags.labels import Signs, Weights
-from milopt.declaration.checks import check_choice, check_integer, check_non_negative, check_positive
+from milopt.declaration.checks import check_choice, check_non_negative, check_positive
 from milopt.declaration.kernels.degrees import core_weights
-from milopt.declaration.kernels.dictionary import choose_dictionary
 from milopt.declaration.programs.expression import Expression
-from milopt.declaration.programs.leaves import Function
 from milopt.errors import ConvexityError, MiloptWarning, ParameterError
 from milopt.outcome.result import Result
 
@@ -68,10 +65,6 @@ class SAFE(BagClassifier):
         Loss of a bag, with weight rho w_i: 1/2 (E - y)^2, Huber's function of E - y, or [1 - y E]_+. If gamma > 0 and
         either the loss is not "square" or the aggregation is "max", b is not free but centres the scores:
         sum_p v_p e_p = 0.
-    rank : int or None, default=None
-        Maximum number of landmarks of a Nystroem approximation of f. None means no approximation.
-    landmarks : {"kmeans", "uniform", "sample"}, default="kmeans"
-        How the landmarks are chosen: k-means centroids, uniformly at random, or by k-means++ sampling.
     on_nonconvex : {"warn", "error", "allow"}, default="warn"
         What to do if the problem is not convex and the solution is a saddle point: warn ("warn"), raise
         `ConvexityError` ("error"), or nothing ("allow").
@@ -106,8 +99,6 @@ class SAFE(BagClassifier):
     kernel: Kernel = RBF("median")
     aggregation: str = "sum"
     loss: str = "square"
-    rank: int | None = None
-    landmarks: str = "kmeans"
     on_nonconvex: str = "warn"
 
     in_default_comparison = True
@@ -145,16 +136,13 @@ class SAFE(BagClassifier):
         gamma, rho = check_non_negative("gamma", self.gamma), check_positive("rho", self.rho)
         aggregate = AGGREGATIONS[check_choice("aggregation", self.aggregation, tuple(AGGREGATIONS))]
         check_choice("loss", self.loss, ("square", "huber", "hinge"))
-        check_choice("landmarks", self.landmarks, ("kmeans", "uniform", "sample"))
         check_choice("on_nonconvex", self.on_nonconvex, ("warn", "error", "allow"))
         program = Program("SAFE")
-        f = self._add_function(program, bags)
-        v = core_weights(self.core, f, bags, weight[bags.bag_of])
+        f = program.function("f", self.kernel)
+        v = core_weights(self.core, f.kernel, bags, weight[bags.bag_of])
         is_least_squares = self.loss == "square" and self.aggregation != "max"
         scores = f(bags)
-        b: Expression = (
-            program.variable("b") if is_least_squares or gamma == 0 else -_normalise_to_sum_one(np.asarray(v)) @ scores
-        )
+        b: Expression = program.variable("b") if is_least_squares or gamma == 0 else -_normalise_to_sum_one(v) @ scores
         e = scores + b
         loss = (
             quad_form(aggregate(e, bags) - y, weight)
@@ -215,15 +203,6 @@ class SAFE(BagClassifier):
         program = type(self)(**self.get_params(deep=False) | {"gamma": 1.0}).program(bags, y, sample_weight)
         assert isinstance(program, Program)
         return largest_convex_factor(program)
-
-    def _add_function(self, program: Program, bags: Bags) -> Function:
-        """Add f to the program: over all instances, or, if `rank` is given, over at most `rank` landmarks."""
-        if self.rank is None:
-            return program.function("f", self.kernel)
-        rank = check_integer("rank", self.rank, 1)
-        seed = self.random_state if isinstance(self.random_state, int) else 0
-        Z = choose_dictionary(bags.instances, self.landmarks, rank, self.kernel, seed)
-        return program.function("f", self.kernel, dictionary=Z, orthonormal=True)
 
     def _add_loss(self, program: Program, E: Expression, y: Signs, weight: Weights) -> Expression:
         """Add the variables and constraints of the losses to the program; return twice the sum of w_i times loss i.

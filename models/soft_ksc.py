@@ -26,7 +26,6 @@ from milopt.declaration.bags.labels import Signs, Weights
 from milopt.declaration.checks import check_integer, check_positive
 from milopt.declaration.kernels.degrees import core_weights
 from milopt.declaration.kernels.spectrum import leading_directions, make_code_book
-from milopt.declaration.programs.leaves import Function
 from milopt.errors import ParameterError
 
 
@@ -117,7 +116,7 @@ class SoftKSC(BagClassifier):
         if clusters > X.shape[0]:
             raise ParameterError(f"clusters={clusters} must be at most the number of instances, {X.shape[0]}.")
         kernel = self.kernel.fitted(X)
-        v = np.asarray(core_weights("ksc", Function("f", kernel, None, None), bags, weight[bags.bag_of]))
+        v = core_weights("ksc", kernel, bags, weight[bags.bag_of])
         directions = leading_directions(kernel, X, v, clusters - 1)
         book = make_code_book(directions.scores(X), clusters, weight[bags.bag_of])
 

@@ -20,7 +20,6 @@ from milopt.declaration.checks import check_choice, check_integer
 from milopt.declaration.kernels.degrees import core_weights
 from milopt.declaration.kernels.kernel import RBF, Kernel
 from milopt.declaration.kernels.spectrum import CodeBook, Spectrum, leading_directions, make_code_book
-from milopt.declaration.programs.leaves import Function
 from milopt.errors import ParameterError
 from milopt.estimator.fields import Fields
 from milopt.estimator.inputs import check_new_bags, check_training_bags
@@ -122,7 +121,7 @@ class SpectralBagClustering(Fields, BaseEstimator):
         if not isinstance(self.kernel, Kernel):
             raise ParameterError(f"kernel must be a Kernel such as RBF(), not {self.kernel!r}.")
         kernel = self.kernel.fitted(X)
-        v = np.asarray(core_weights(self.core, Function("f", kernel, None, None), scaled, np.ones(X.shape[0])))
+        v = core_weights(self.core, kernel, scaled, np.ones(X.shape[0]))
         self.spectrum_: Spectrum = leading_directions(kernel, X, v, self.clusters - 1)
         scores = self.spectrum_.scores(X)
         self.book_: CodeBook = make_code_book(scores, self.clusters, np.ones(scores.shape[0]))

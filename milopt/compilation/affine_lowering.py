@@ -186,20 +186,16 @@ class AffineLowering:
     def dictionary_square(self, function: Function, weight: float) -> SquaredTerm:
         """Return the term weight/2 ||f||^2 of a function with dictionary Z and coefficients a.
 
-        The term is weight/2 a'K(Z, Z)a, or weight/2 a'a for a function with a basis.
+        The term is weight/2 a'K(Z, Z)a.
         """
         rows, term = self._coefficient_rows(function), f"norm_squared({function.name})"
-        if function.basis is not None:
-            return SquaredTerm(rows, np.full(rows.count, weight), term)
         return SquaredTerm(rows, weight * self._cached_features(function, function.dictionary), term)
 
     def dictionary_rows(self, function: Function) -> Rows:
         """Return affine rows B a with ||B a|| = ||f|| for a function f with dictionary Z and coefficients a.
 
-        B'B is K(Z, Z), or the identity for a function with a basis.
+        B'B is K(Z, Z).
         """
-        if function.basis is not None:
-            return self._coefficient_rows(function)
         kernel = self._cached_features(function, function.dictionary)
         root = symmetric_root(kernel, f"The kernel of {function.name!r} on its dictionary")
         return self._coefficient_rows(function).left_multiply(sp.csr_array(root))
@@ -245,16 +241,15 @@ def round_bounds_inward(variable: Variable) -> tuple[Vector, Vector]:
 def dictionary_features(function: Function, points: Points | None) -> npt.NDArray[np.float64]:
     """Return the matrix that maps the coefficients of a function with a dictionary Z to its values at points.
 
-    The matrix is K(points, Z), or K(points, Z) R for a function with a basis R.
+    The matrix is K(points, Z).
     """
-    values = np.asarray(function.kernel(points, function.dictionary))
-    return values if function.basis is None else values @ function.basis
+    return np.asarray(function.kernel(points, function.dictionary))
 
 
 def cached_dictionary_features(function: Function, points: Points) -> npt.NDArray[np.float64]:
     """Return `dictionary_features`, cached also for other programs with the same kernel, dictionary and points."""
     assert function.dictionary is not None
-    key = (cached_dictionary_features, function.kernel, function.basis is None)
+    key = (cached_dictionary_features, function.kernel)
     return get_or_compute(key, (points, function.dictionary), lambda: dictionary_features(function, points))
 
 

@@ -3,10 +3,9 @@
     1/2 r'Wr,  r = U theta + h   =   1/2 theta'(U'WU)theta + (U'Wh)'theta + 1/2 h'Wh
 
 Here r is the sum of C f(X), for a function f with a dictionary Z at the points X and a matrix C, and of terms with
-other variables. theta are the coefficients of f, followed by the other variables, so that U = [C K(X, Z) R, ...], where
-R is the basis of f (the identity if it has none). K(X, Z) R is computed one block of rows at a time and never stored as
-a whole; all squares over the same points share one pass over the points. C is either diagonal (one row of r per point)
-or combines points in fewer rows.
+other variables. theta are the coefficients of f, followed by the other variables, so that U = [C K(X, Z), ...].
+K(X, Z) is computed one block of rows at a time and never stored as a whole; all squares over the same points share one
+pass over the points. C is either diagonal (one row of r per point) or combines points in fewer rows.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from milopt.compilation.evaluation_form import SquaredTerm
 from milopt.compilation.rows import Rows, unit_rows
 from milopt.declaration.atoms.atom import Atom
 from milopt.declaration.programs.expression import Leaf
-from milopt.declaration.programs.leaves import FeatureWeight, FunctionEvaluation, Variable
+from milopt.declaration.programs.leaves import FunctionEvaluation, Variable
 
 MAX_STORED_ENTRIES = 250_000
-"""Largest number of entries of K(X, Z) R for which the whole matrix is stored and the square is not streamed."""
+"""Largest number of entries of K(X, Z) for which the whole matrix is stored and the square is not streamed."""
 MAX_BLOCK_ENTRIES = 2**22
-"""Largest number of entries of one block of rows of K(X, Z) R, unless a single row has more."""
+"""Largest number of entries of one block of rows of K(X, Z), unless a single row has more."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class StreamedSquare:
 
 
 def should_stream(atom: Atom) -> bool:
-    """Return True if an atom is a square with a diagonal weight whose matrix K(X, Z) R is too large to store.
+    """Return True if an atom is a square with a diagonal weight whose matrix K(X, Z) is too large to store.
 
     The argument of the atom must contain exactly one function evaluation, of a function with a dictionary, and
     otherwise only variables.
@@ -79,7 +78,7 @@ class _StreamedSum:
     constant: float = 0.0
     """1/2 h'Wh summed so far."""
     totals: Matrix | None = field(init=False)
-    """C K(X, Z) R summed so far; None if C is diagonal."""
+    """C K(X, Z) summed so far; None if C is diagonal."""
 
     def __post_init__(self) -> None:
         size = self.leaf.function.coefficients.size + self.other_columns.shape[1]
@@ -89,15 +88,14 @@ class _StreamedSum:
         )
 
     def add(self, rows: slice, values: Matrix) -> None:
-        """Add the block `values` of K(X, Z) R, whose rows belong to the points in the slice `rows`."""
+        """Add the block `values` of K(X, Z), whose rows belong to the points in the slice `rows`."""
         if self.totals is not None:
             self.totals += self.C[:, rows] @ values
             return
         assert self.pointwise is not None
-        given = self.atom.diagonal
-        assert given is not None
-        weight = given.from_features(rows, values) if isinstance(given, FeatureWeight) else given[rows]
-        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.other_columns[rows]]), weight, rows)
+        weight = self.atom.diagonal
+        assert weight is not None
+        self._add_rows(np.hstack([self.pointwise[rows, None] * values, self.other_columns[rows]]), weight[rows], rows)
 
     def _add_rows(self, U: Matrix, given: Vector, rows: slice) -> None:
         """Add some rows U of r = U theta + h to the sums U'WU, U'Wh and 1/2 h'Wh.
@@ -120,7 +118,9 @@ class _StreamedSum:
     def finish(self, linear: AffineLowering, columns: npt.NDArray[np.intp]) -> StreamedSquare:
         """Return the streamed square over the columns of the program; columns[k] is the column of entry k of theta."""
         if self.totals is not None:
-            self._add_rows(np.hstack([self.totals, self.other_columns]), np.asarray(self.atom.diagonal), slice(None))
+            weight = self.atom.diagonal
+            assert weight is not None
+            self._add_rows(np.hstack([self.totals, self.other_columns]), weight, slice(None))
         q = np.zeros(linear.width)
         np.add.at(q, columns, self.linear_term)
         empty = tuple(sp.csr_array((1, n)) for n in linear.point_counts)
@@ -151,7 +151,7 @@ def stream_squares(linear: AffineLowering, atoms: Sequence[tuple[Atom, float]]) 
 
 
 def _feature_values(leaf: FunctionEvaluation, rows: slice) -> Matrix:
-    """Return K(X, Z) R for the points in the slice `rows`; cache it for other programs if these are all points."""
+    """Return K(X, Z) for the points in the slice `rows`; cache it for other programs if these are all points."""
     if rows == slice(0, leaf.size):
         return cached_dictionary_features(leaf.function, leaf.points)
     return dictionary_features(leaf.function, leaf.points[rows])

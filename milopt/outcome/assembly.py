@@ -199,7 +199,7 @@ def _fitted_functions(lowering: Lowering, spaces: Sequence[KernelSpace], outcome
     values = _variable_values(lowering, outcome) if lowering.program.functions else {}
     for name, function in lowering.program.functions.items():
         if function.dictionary is not None:
-            a = function.dictionary_coefficients(values[f"{name}.coefficients"])
+            a = values[f"{name}.coefficients"]
             fitted[name] = FittedFunction(function.kernel, function.dictionary, a)
     return fitted
 

@@ -80,7 +80,7 @@ def recognise_dictionary_choice(oracle: Oracle, bags: Bags) -> DictionaryChoice 
     objective = program.minimized_objective()
     terms = [(leaf, by) for leaf, by in objective.terms if by.products or by.matrix.count_nonzero()]
     evaluations = [(leaf, by) for leaf, by in terms if isinstance(leaf, FunctionEvaluation)]
-    if function.basis is not None or len(evaluations) != 1 or evaluations[0][0].function is not function:
+    if len(evaluations) != 1 or evaluations[0][0].function is not function:
         return None
     evaluation, coefficient = evaluations[0]
     weights = affine_weights(coefficient)

@@ -15,12 +15,12 @@ from milopt.bag_kernels.box_counting import BoxCounting
 from milopt.cli.app import app
 from milopt.data import toy_bags
 from milopt.data.generated import conjunctive, multi_site_binding
-from milopt.models import MIORDM, MIRSVM, SAFE, ShapeletBoost, SpectralBagClustering
+from milopt.models import MILES, MIORDM, MIRSVM, ShapeletBoost, SpectralBagClustering
 from milopt.solving import registry
 
 DRAWING = [
-    SAFE(rank=4),
-    SAFE(rank=4, landmarks="sample"),
+    MILES(dictionary="kmeans", atoms=4),
+    MILES(dictionary="sample", atoms=4),
     ShapeletBoost(ball="one-hot", atoms=5),
     MIRSVM(start="random", C=0.1),
     MIORDM(start="random", lam=0.1),
@@ -54,7 +54,8 @@ def test_two_fits_are_equal_and_those_of_other_seeds_are_not(model, bags) -> Non
 
 def test_none_draws_a_new_seed_for_every_fit(bags) -> None:
     X, y = bags
-    seeds = {SAFE(rank=4, random_state=None).fit(X, y).report().as_dict()["resolved"]["random_state"] for _ in range(3)}
+    model = MILES(dictionary="kmeans", atoms=4, random_state=None)
+    seeds = {model.fit(X, y).report().as_dict()["resolved"]["random_state"] for _ in range(3)}
     assert len(seeds) > 1
 
 
@@ -63,9 +64,11 @@ def test_python_and_the_command_line_make_the_same_random_choices(bags, tmp_path
     lines = [f"{i},{y[i]},{','.join(map(repr, row.tolist()))}" for i, bag in enumerate(X) for row in bag]
     file = tmp_path / "bags.csv"
     file.write_text("\n".join(["bag,label,f0,f1", *lines]) + "\n")
-    done = CliRunner().invoke(app, ["fit", str(file), "-m", "safe", "--set", "rank=4", "--json"])
+    settings = ["--set", "dictionary=kmeans", "--set", "atoms=4"]
+    done = CliRunner().invoke(app, ["fit", str(file), "-m", "miles", *settings, "--json"])
     data = milopt.load_data(file)
-    assert json.loads(done.stdout)["objective"] == SAFE(rank=4).fit(data.bags, data.labels).result_.objective
+    model = MILES(dictionary="kmeans", atoms=4).fit(data.bags, data.labels)
+    assert json.loads(done.stdout)["objective"] == model.result_.objective
 
 
 def test_other_random_functions_have_the_seed_0_by_default(bags) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from milopt import RBF, Nystrom
 from milopt.models import (
     LSSVM,
     MILES,
@@ -27,7 +28,7 @@ SYMMETRIC = [
     SAFE(),
     SAFE(aggregation="mean", loss="hinge"),
     SAFE(loss="huber"),
-    SAFE(rank=5, random_state=0),
+    SAFE(kernel=Nystrom(RBF("median"), 5)),
     LSSVM(),
     SetKernelSVM(),
     SetKernelSVM(normalise="feature"),

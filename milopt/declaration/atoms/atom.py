@@ -27,7 +27,7 @@ from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.atoms.vertices import max_over_vertices
 from milopt.declaration.programs.expression import Expression, Leaf, Shape
 from milopt.declaration.programs.expression_text import format_expression
-from milopt.declaration.programs.leaves import FeatureWeight, Function
+from milopt.declaration.programs.leaves import Function
 from milopt.errors import DeclarationError
 
 MAX_ARGUMENT_LENGTH = 80
@@ -243,7 +243,7 @@ class Atom(Leaf, ABC):
         return None
 
     @property
-    def diagonal(self) -> Weight | FeatureWeight | None:
+    def diagonal(self) -> Weight | None:
         """Diagonal of W if the atom is a scalar e'We and W was declared by its diagonal, otherwise None."""
         return None
 

@@ -17,7 +17,6 @@ from milopt.declaration.atoms.membership import Membership, NewVariables, second
 from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.constants import as_real_array
 from milopt.declaration.programs.expression import Expression, Leaf, Operand, as_expression
-from milopt.declaration.programs.leaves import FeatureWeight
 from milopt.declaration.programs.number_text import format_array
 from milopt.declaration.programs.semidefinite import is_semidefinite, symmetric_root
 from milopt.errors import DeclarationError
@@ -34,21 +33,14 @@ class QuadForm(Atom):
     cones = frozenset({"second-order"})
     is_quadratic = True
 
-    def __init__(self, argument: Expression, weight: Weight | FeatureWeight) -> None:
+    def __init__(self, argument: Expression, weight: Weight) -> None:
         super().__init__(argument, Segments([argument.size]), ())
-        self.declared_weight = weight
-        """Weight as it was given: the matrix W, its diagonal as a vector, or a diagonal computed from features."""
+        self.weight = weight
+        """Matrix W, or its diagonal as a vector."""
 
     def argument_texts(self) -> list[str]:
         """Return the texts of the expression and of the size of W, or of its diagonal."""
-        if isinstance(self.declared_weight, FeatureWeight):
-            return [*super().argument_texts(), f"[{self.declared_weight.size}]"]
         return [*super().argument_texts(), format_array(self.weight.ravel(), self.weight.shape)]
-
-    @cached_property
-    def weight(self) -> Weight:
-        """Matrix W, or its diagonal as a vector; a FeatureWeight is evaluated."""
-        return np.asarray(self.declared_weight, dtype=np.float64)
 
     @cached_property
     def root(self) -> Weight:
@@ -108,13 +100,9 @@ class QuadForm(Atom):
         return np.asarray(float(weights[0]) * self.weight)
 
     @property
-    def diagonal(self) -> Weight | FeatureWeight | None:
-        """Declared weight if it is a vector or a FeatureWeight; None if W was given as a matrix."""
-        return (
-            self.declared_weight
-            if isinstance(self.declared_weight, FeatureWeight) or self.declared_weight.ndim == 1
-            else None
-        )
+    def diagonal(self) -> Weight | None:
+        """Diagonal of W if it was given as a vector; None if W was given as a matrix."""
+        return self.weight if self.weight.ndim == 1 else None
 
     def latex(self, index: str, write: Notation) -> str:
         """Return the LaTeX text of a weighted sum of squares, or of a double sum if W was given as a matrix."""
@@ -135,7 +123,7 @@ class QuadForm(Atom):
         return np.asarray(self.weight * e if self.weight.ndim == 1 else self.weight @ e)
 
 
-def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureWeight) -> Expression:
+def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray) -> Expression:
     """Return the quadratic form e'We for a symmetric matrix W, or e'diag(w)e for a vector w.
 
     W need not be positive semidefinite. In an objective, only the sum of all quadratic terms must be convex. In a
@@ -146,9 +134,8 @@ def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureW
     ----------
     expression : Expression
         The argument e, a scalar or a vector with n entries.
-    weight : array-like or sparse array of shape (n, n) or (n,), or FeatureWeight
-        Symmetric matrix W, or the diagonal w of a diagonal matrix. A sparse matrix is converted to a dense one. A
-        FeatureWeight is a diagonal that is computed from kernel features during compilation.
+    weight : array-like or sparse array of shape (n, n) or (n,)
+        Symmetric matrix W, or the diagonal w of a diagonal matrix. A sparse matrix is converted to a dense one.
 
     Returns
     -------
@@ -175,8 +162,6 @@ def quad_form(expression: Operand, weight: npt.ArrayLike | sp.sparray | FeatureW
     argument = as_expression(expression)
     if argument.ndim > 1:
         raise DeclarationError(f"quad_form needs a vector, not shape {argument.shape}; write quad_form(e.ravel(), W).")
-    if isinstance(weight, FeatureWeight) and weight.size == argument.size:
-        return QuadForm(argument, weight)
     matrix = as_real_array(weight.toarray() if sp.issparse(weight) else weight, "The weight of quad_form")
     if matrix.shape not in ((argument.size,), (argument.size, argument.size)):
         raise DeclarationError(

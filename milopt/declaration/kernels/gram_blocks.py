@@ -53,8 +53,9 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, coefficients: npt.ArrayLike, me
     if factor.ndim not in (1, 2) or factor.shape[0] != right.shape[0]:
         raise BagsError(f"Coefficients have shape {factor.shape} for {right.shape[0]} points: give one row per point.")
     if kernel.has_features and left.shape[1] == right.shape[1]:
-        weights = FeatureRows(kernel, right, memory).transpose_times(factor)
-        return FeatureRows(kernel, left, memory).times(weights)
+        features = FeatureRows(kernel, right, memory)
+        weights = features.transpose_times(factor)
+        return (features if left is right else FeatureRows(kernel, left, memory)).times(weights)
     result = np.empty((left.shape[0], *factor.shape[1:]))
     for rows, block in gram_blocks(kernel, left, right, memory):
         result[rows] = block @ factor

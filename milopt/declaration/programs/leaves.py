@@ -5,8 +5,6 @@ Atoms are leaves too; see `milopt.declaration.atoms`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -105,25 +103,16 @@ class Parameter(Leaf):
 class Function:
     """Function f in a kernel's space, or f = sum_z a_z K(z, .) over a dictionary Z.
 
-    With a dictionary, the coefficients `a` are a variable. With a `basis` R, the variable is c instead, and a = R c. If
-    R'K_ZZ R = I, with K_ZZ the Gram matrix of Z, then ||f|| = ||c||.
+    With a dictionary, the coefficients `a` are a variable.
 
     `f(points)` evaluates the function at bags, at an array of points, or at the array `bags.instances`. The kernel is
     not evaluated before a solver needs it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        kernel: Kernel,
-        dictionary: Points | None,
-        coefficients: Variable | None,
-        basis: npt.NDArray[np.float64] | None = None,
-    ) -> None:
+    def __init__(self, name: str, kernel: Kernel, dictionary: Points | None, coefficients: Variable | None) -> None:
         self.name = name
         self.kernel = kernel
         self.dictionary = dictionary
-        self.basis = basis
         self._coefficients = coefficients
 
     def __call__(self, points: Bags | npt.ArrayLike | sp.csr_array) -> FunctionEvaluation:
@@ -158,7 +147,7 @@ class Function:
 
     @property
     def coefficients(self) -> Variable:
-        """Variable of the coefficients over the dictionary or its basis; without a dictionary, an error is raised."""
+        """Variable of the coefficients over the dictionary; without a dictionary, an error is raised."""
         if self._coefficients is None:
             raise DeclarationError(
                 f"{self.name} has no dictionary; declare function({self.name!r}, kernel, dictionary=Z)."
@@ -167,11 +156,7 @@ class Function:
 
     def with_coefficients(self, coefficients: Variable) -> Function:
         """Return the same function with another variable for its coefficients."""
-        return Function(self.name, self.kernel, self.dictionary, coefficients, self.basis)
-
-    def dictionary_coefficients(self, coefficients: Vector) -> Vector:
-        """Return the coefficients a over the dictionary; `coefficients` are the values of the variable."""
-        return coefficients if self.basis is None else np.asarray(self.basis @ coefficients)
+        return Function(self.name, self.kernel, self.dictionary, coefficients)
 
     def norm_squared(self) -> Expression:
         """Return ||f||^2 in the kernel's space."""
@@ -197,28 +182,6 @@ class FunctionEvaluation(Leaf):
     def describe(self) -> str:
         """Return the name of the function with the number of points."""
         return f"{self.function.name}({self.size} points)"
-
-
-class FeatureWeight(ABC):
-    """Weights of points that are computed from the features of a function at the points.
-
-    So the features and the weights can be computed in one pass over the points.
-    """
-
-    size: int
-    """Number of points."""
-
-    @abstractmethod
-    def from_features(self, rows: slice, features: Vector) -> Vector:
-        """Return the weights of the points in the slice `rows` from their features.
-
-        The features have one row per point; they are the matrix by which the coefficients of the function are
-        multiplied.
-        """
-
-    @abstractmethod
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Vector:
-        """Return all weights; this computes the features of all points."""
 
 
 def _first_negative_entry(signed: Vector) -> str:

@@ -20,8 +20,6 @@ from milopt.declaration.atoms.atom import Atom, SelectionAtom
 from milopt.declaration.bags.bag_rows import bag_rows
 from milopt.declaration.bags.bags import Bags, as_bags
 from milopt.declaration.kernels.bag_kernel import BagKernel
-from milopt.declaration.kernels.gram import orthonormal_basis
-from milopt.declaration.kernels.gram_cache import get_or_compute
 from milopt.declaration.kernels.kernel import Kernel, as_kernel
 from milopt.declaration.programs.constant_rows import check_constant_rows
 from milopt.declaration.programs.constants import as_points
@@ -177,8 +175,6 @@ class Program(ProgramViews, Problem):
         name: str,
         kernel: Kernel | Callable[..., object],
         dictionary: npt.ArrayLike | Points | Bags | None = None,
-        *,
-        orthonormal: bool = False,
     ) -> Function:
         """Declare a function in the space of a kernel.
 
@@ -191,9 +187,6 @@ class Program(ProgramViews, Problem):
         dictionary : array-like of shape (n_atoms, n_features) or Bags, optional
             Points Z with f = sum_z a_z K(z, .), or bags for a kernel of bags; `f.coefficients` is the variable a.
             Without it, f is any function of the space.
-        orthonormal : bool, default=False
-            Whether the coefficients are those of an orthonormal basis of the span of the functions K(z, .), which is
-            better conditioned. K(Z, Z) is then computed at once.
 
         Returns
         -------
@@ -227,13 +220,8 @@ class Program(ProgramViews, Problem):
             atoms = as_points(dictionary, f"The dictionary of {name!r}")
         if atoms.shape[0] == 0:
             raise DeclarationError(f"The dictionary of {name!r} must have at least one row.")
-        basis: npt.NDArray[np.float64] | None = None
-        if orthonormal:
-            basis = get_or_compute(
-                (orthonormal_basis, own_kernel), (atoms,), lambda: orthonormal_basis(own_kernel(atoms, atoms))
-            )
-        coefficients = self.variable(f"{name}.coefficients", atoms.shape[0] if basis is None else basis.shape[1])
-        self.functions[name] = Function(name, own_kernel, atoms, coefficients, basis)
+        coefficients = self.variable(f"{name}.coefficients", atoms.shape[0])
+        self.functions[name] = Function(name, own_kernel, atoms, coefficients)
         return self.functions[name]
 
     def parameter(self, name: str, shape: int | Shape = (), *, sign: int = 0) -> Parameter:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milopt import Bags, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
-from milopt.compilation import lowering_attempt, streamed_squares
+from milopt import RBF, Bags, Nystrom, Precomputed, Program, as_bags, bag_sum, load_data, quad_form, solve
+from milopt.compilation import streamed_squares
 from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
+from milopt.declaration.bags import scaled_rows
+from milopt.declaration.kernels.dictionary import choose_dictionary
+from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.models import SAFE, SetKernelSVM
 from tests.models.general_solvers import general_solvers
 from tests.models.safe.cases import K, safe, solve_safe
@@ -101,7 +104,7 @@ def test_on_bags_of_one_instance_all_aggregations_are_equal():
 def test_with_all_instances_as_landmarks_the_fit_is_exact(landmarks, golden_bags):
     bags, y = golden_bags
     exact = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0).fit(bags, y)
-    ours = SAFE(kernel=K, scale="none", gamma=0.5, rho=1.0, rank=12, landmarks=landmarks).fit(bags, y)
+    ours = SAFE(kernel=Nystrom(K, 12, landmarks), scale="none", gamma=0.5, rho=1.0).fit(bags, y)
     assert ours.result_.objective == pytest.approx(exact.result_.objective, rel=1e-8)
     np.testing.assert_allclose(ours.decision_function(bags), exact.decision_function(bags), atol=1e-7)
 
@@ -110,8 +113,8 @@ def test_few_landmarks_give_the_exact_fit_of_the_nystroem_kernel():
     rng = np.random.default_rng(0)
     bags = Bags(rng.standard_normal((60, 2)), np.arange(16) * 4)
     y = np.where(np.arange(15) % 2 == 0, 1.0, -1.0)
-    model = SAFE(kernel=K, scale="none", rank=10, landmarks="uniform", random_state=0).fit(bags, y)
-    Z = model.result_.program.functions["f"].dictionary
+    model = SAFE(kernel=Nystrom(K, 10, "uniform"), scale="none").fit(bags, y)
+    Z = choose_dictionary(bags.instances, "uniform", 10, K, 0)
     cross = K(bags.instances, Z)
     gram = cross @ np.linalg.solve(K(Z, Z), cross.T)
     numbered = Bags(np.arange(60.0)[:, None], bags.offsets)
@@ -120,17 +123,43 @@ def test_few_landmarks_give_the_exact_fit_of_the_nystroem_kernel():
     np.testing.assert_allclose(model.decision_function(bags), exact.decision_function(numbered), atol=1e-5)
 
 
+@pytest.mark.parametrize(("landmarks", "seed"), [("kmeans", 0), ("sample", 3), ("uniform", 7)])
 @pytest.mark.parametrize("core", ["ksc", "kpca"])
-def test_sums_over_blocks_equal_the_sum_over_all_instances(core, monkeypatch):
+def test_landmarks_give_the_fit_of_a_function_over_these_landmarks(core, landmarks, seed):
+    """The function sum_z a_z K(z, .) over landmarks z, with degrees K_XZ K_ZZ^+ K_ZX 1, has the same scores."""
     data = load_data("musk1")
-    model = SAFE(core=core, gamma=0.01, rank=20, random_state=0)
+    gamma = 0.3 if core == "ksc" else 0.005
+    model = SAFE(core=core, gamma=gamma, kernel=Nystrom(RBF("median"), 25, landmarks, seed), scale="none")
+    model.fit(data.bags, data.labels)
+    bags = data.bags
+    sign = np.where(data.labels == model.classes_[1], 1.0, -1.0)
+    kernel = RBF("median").fitted(bags.instances)
+    Z = choose_dictionary(bags.instances, landmarks, 25, kernel, seed)
+    X = kernel(bags.instances, Z)
+    v = 1 / (X @ np.linalg.pinv(kernel(Z, Z), rcond=1e-10) @ X.sum(axis=0)) if core == "ksc" else np.ones(X.shape[0])
+    program = Program("landmarks")
+    f, b = program.function("f", kernel, dictionary=Z), program.variable("b")
+    e = f(bags) + b
+    loss = quad_form(bag_sum(e, bags) - sign, np.ones(sign.size))
+    program.minimize(0.5 * f.norm_squared() - 0.5 * gamma * quad_form(e, v) + 5.0 * loss)
+    program.score(lambda new: bag_sum(f(new) + b, new))
+    result = solve(program, "native")
+    assert model.result_.objective == pytest.approx(result.objective, rel=1e-8)
+    np.testing.assert_allclose(model.decision_function(bags), result.score(bags), atol=1e-6)
+
+
+@pytest.mark.parametrize("core", ["ksc", "kpca"])
+def test_features_that_are_not_stored_give_the_same_fit(core, monkeypatch):
+    data = load_data("musk1")
+    kernel = Nystrom(RBF("median").fitted(data.bags.instances), landmarks=data.bags.instances[::20])
+    model = SAFE(core=core, gamma=0.01, kernel=kernel, scale="none")
     whole = model.fit(data.bags, data.labels).result_
-    monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
-    monkeypatch.setattr(streamed_squares, "MAX_BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(FeatureRows.__init__, "__defaults__", (0,))
+    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 1000)
     blocks = model.fit(data.bags, data.labels).result_
     assert blocks.point is PointStatus.CERTIFIED
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-10)
-    np.testing.assert_allclose(blocks.values["f.coefficients"], whole.values["f.coefficients"], atol=1e-8)
+    np.testing.assert_allclose(blocks.functions["f"].weights, whole.functions["f"].weights, atol=1e-8)
 
 
 def test_blocks_support_weights_of_both_signs_and_points_in_any_order(monkeypatch):
@@ -173,21 +202,3 @@ def test_several_classes_share_one_factorisation(monkeypatch):
         np.testing.assert_allclose(
             model.decision_function(lists)[:, k], alone.decision_function(as_bags(lists)), atol=1e-10
         )
-
-
-def test_landmarks_need_two_passes_over_the_instances(monkeypatch):
-    data = load_data("musk1")
-    N = int(data.bags.offsets[-1])
-    seen: list[int] = []
-
-    def counted(A, B):
-        # Count evaluations between instances and landmarks, not those among the landmarks.
-        seen.append(max(A.shape[0], B.shape[0]) if min(A.shape[0], B.shape[0]) <= 20 else 0)
-        return K(A, B)
-
-    monkeypatch.setattr(streamed_squares, "MAX_STORED_ENTRIES", 0)
-    monkeypatch.setattr(streamed_squares, "MAX_BLOCK_ENTRIES", 20 * 100)
-    monkeypatch.setattr(lowering_attempt, "MAX_KERNEL_ENTRIES", 0)
-    model = SAFE(kernel=counted, core="ksc", gamma=0.01, rank=20, landmarks="uniform", random_state=0)
-    model.fit(data.bags, data.labels)
-    assert sum(rows for rows in seen if rows > 20) == 2 * N

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milopt import Bags, Linear, load_data
+from milopt import RBF, Bags, Linear, Nystrom, load_data
 from milopt.compilation.status import PointStatus, Termination
 from milopt.data.toys import toy_bags
 from milopt.display.sensitivity import SensitivityDisplay
@@ -49,18 +49,11 @@ def test_a_gamma_that_makes_a_bags_block_singular_is_solved(kind, golden_bags):
         ("aggregation", "median", 'aggregation must be one of "sum", "mean", "max"'),
         ("loss", "logistic", 'loss must be one of "square", "huber", "hinge"'),
         ("on_nonconvex", "ignore", 'on_nonconvex must be one of "warn", "error", "allow"'),
-        ("rank", 0, "rank must be a whole number of at least 1, not 0"),
-        ("rank", 2.5, "rank must be a whole number"),
     ],
 )
 def test_hyper_parameters_out_of_range_raise_an_error(field, value, message, golden_bags):
     with pytest.raises(ParameterError, match=message):
         SAFE(**{field: value}).fit(*golden_bags)
-
-
-def test_an_unknown_kind_of_landmarks_raises_an_error(golden_bags):
-    with pytest.raises(ParameterError, match='landmarks must be one of "kmeans", "uniform", "sample"'):
-        SAFE(landmarks="all").fit(*golden_bags)  # also without landmarks
 
 
 def test_labels_of_one_class_raise_an_error(golden_bags):
@@ -124,7 +117,7 @@ def test_the_inertia_is_saved_and_loaded(tmp_path):
     from milopt import load_model
 
     data = load_data("musk1")
-    for model in (SAFE(), SAFE(rank=20, random_state=0), SoftKSC(), LSSVM()):
+    for model in (SAFE(), SAFE(kernel=Nystrom(RBF("median"), 20)), SoftKSC(), LSSVM()):
         model.fit(data.bags, data.labels).save(tmp_path / "model")
         loaded = load_model(tmp_path / "model")
         np.testing.assert_array_equal(loaded.decision_function(data.bags), model.decision_function(data.bags))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from milopt import Program, as_bags, quad_form, solve
+from milopt import Nystrom, Program, as_bags, quad_form, solve
 from milopt.compilation.features import Feature
 from milopt.compilation.status import PointStatus, Termination
 from milopt.models import SAFE
@@ -166,10 +166,10 @@ def test_convex_objectives_of_all_solvers_are_equal(kind, aggregation, data_set)
 
 
 @pytest.mark.parametrize("rho", [0.1, 1.0, 100.0])
-@pytest.mark.parametrize("rank", [None, 12])
-def test_the_largest_convex_gamma_is_where_the_inertia_changes(rho, rank, golden_bags):
+@pytest.mark.parametrize("kernel", [K, Nystrom(K, 12)])
+def test_the_largest_convex_gamma_is_where_the_inertia_changes(rho, kernel, golden_bags):
     bags, y = golden_bags
-    model = SAFE(rho=rho, kernel=K, scale="none", aggregation="sum", rank=rank, on_nonconvex="allow")
+    model = SAFE(rho=rho, kernel=kernel, scale="none", aggregation="sum", on_nonconvex="allow")
     most = model.largest_convex_gamma(bags, y)
     for factor, expected in ((0.999, 0), (1.001, 1)):
         assert model.set_params(gamma=factor * most).fit(bags, y).result_.inertia.negative == expected
