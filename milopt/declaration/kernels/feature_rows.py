@@ -135,6 +135,15 @@ class FeatureRows:
             result += np.asarray(columns[:, some] @ self.rows(some))
         return result
 
+    def weighted_gram(self, weight: Vector) -> Matrix:
+        """Return Phi'diag(weight) Phi, one row and one column per feature."""
+        total = np.zeros((self.count, self.count))
+        for rows in row_slices(self.points, self.count):
+            block = self._evaluate(self._points[rows]) if self._stored is None else self._stored[rows]
+            dense = block.toarray() if sp.issparse(block) else np.asarray(block)
+            total += dense.T @ (weight[rows, None] * dense)
+        return total
+
     def gram(self, left: Index, right: Index) -> Matrix:
         """Return the kernel values of two sets of points."""
         first = self.rows(left)

@@ -12,6 +12,9 @@ where V = diag(v), Omega is the Gram matrix, and 1 a vector of ones. They are ca
 of the instances. With alpha = V^1/2 u, the equation is the symmetric eigenproblem of V^1/2 P Omega P' V^1/2. The
 weights v = 1 give kernel PCA, and v = 1 / (Omega 1) kernel spectral clustering. The program that minimises
 1/2 ||f||^2 - gamma/2 e'Ve  becomes singular at gamma = 1 / lambda.
+
+If the kernel has features, Omega = Phi Phi', the directions are f = <w, phi> with Phi'V P Phi w = lambda w, a symmetric
+eigenproblem with one row per feature, and alpha = V P Phi w / lambda.
 """
 
 from __future__ import annotations
@@ -22,9 +25,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from milopt.arrays import Floats, Index, Points
+from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
 from milopt.errors import ParameterError
+
+ZERO_EIGENVALUE = 1e-12
+"""Eigenvalues up to this number times the largest one count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +61,9 @@ def leading_directions(kernel: Kernel, points: Points, v: Floats, count: int) ->
     """
     if not 1 <= count < points.shape[0]:
         raise ParameterError(f"{points.shape[0]} instances have 1 to {points.shape[0] - 1} directions, not {count}.")
+    by_features = _leading_directions_of_features(kernel, points, v, count)
+    if by_features is not None:
+        return by_features
     omega, root = kernel(points, points), np.sqrt(v)
     fractions = v / v.sum()
     rows = omega - fractions @ omega
@@ -63,11 +73,41 @@ def leading_directions(kernel: Kernel, points: Points, v: Floats, count: int) ->
     values, alpha = values[::-1], root[:, None] * u[:, ::-1]
     lengths = np.sqrt(np.maximum(np.einsum("pk,pk->k", alpha, omega @ alpha), 1e-300))
     alpha /= lengths
-    scores = rows @ alpha
-    # Choose the sign such that the largest score is positive. Unlike the largest coefficient, the largest score does
-    # not change if a point is repeated.
-    alpha *= np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(count)])
+    alpha *= _signs_of_largest(rows @ alpha)
     return Spectrum(kernel, points, alpha, -(fractions @ omega @ alpha), values)
+
+
+def _leading_directions_of_features(kernel: Kernel, points: Points, v: Floats, count: int) -> Spectrum | None:
+    """Return the leading directions from an eigenproblem over the features of the kernel.
+
+    Return None if the kernel has no features, or more features than points, or if the features have fewer than `count`
+    directions with a positive eigenvalue.
+    """
+    if not kernel.has_features:
+        return None
+    phi = FeatureRows(kernel, points)
+    if not count <= phi.count <= phi.points:
+        return None
+    fractions = v / v.sum()
+    mean = phi.transpose_times(fractions)
+    values, w = eigh(
+        phi.weighted_gram(v) - v.sum() * np.outer(mean, mean), subset_by_index=(phi.count - count, phi.count - 1)
+    )
+    values, w = values[::-1], w[:, ::-1]
+    if values[-1] <= ZERO_EIGENVALUE * values[0]:
+        return None
+    b = -(mean @ w)
+    scores = phi.times(w) + b
+    signs = _signs_of_largest(scores)
+    return Spectrum(kernel, points, v[:, None] * scores * (signs / values), b * signs, values)
+
+
+def _signs_of_largest(scores: Floats) -> Floats:
+    """Return the sign of the largest absolute score of each column.
+
+    Unlike the largest coefficient, the largest score does not change if a point is repeated.
+    """
+    return np.asarray(np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from milopt import Bags, Linear, Program, quad_form, solve
+from milopt import RBF, Bags, Linear, Nystrom, Program, RandomFourier, quad_form, solve
 from milopt.compilation.status import PointStatus
 from milopt.data import toy_bags
+from milopt.declaration.kernels.kernel import CallableKernel
 from milopt.declaration.kernels.spectrum import leading_directions, make_code_book
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.models import LSSVM, SAFE, SoftKSC, SpectralBagClustering
@@ -55,6 +57,27 @@ def test_directions_solve_the_eigenproblem_and_centre_the_scores(golden_bags):
     np.testing.assert_allclose(np.einsum("pk,pq,qk->k", directions.alpha, some.omega, directions.alpha), 1, atol=1e-10)
     with pytest.raises(ParameterError, match="12 instances have 1 to 11 directions, not 12"):
         leading_directions(K, bags.instances, some.v, 12)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Nystrom(K, 6), RandomFourier(RBF(0.3), 8)], ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_directions_of_features_are_those_of_the_gram_matrix(kernel, sparse, monkeypatch):
+    rng = np.random.default_rng(4)
+    points, v = rng.standard_normal((40, 4)), rng.random(40) + 0.5
+    fitted = kernel.fitted(points)
+    expected = leading_directions(CallableKernel(lambda A, B: fitted(A, B)), points, v, 3)
+    expected_scores = expected.scores(points)
+    monkeypatch.setattr("milopt.declaration.kernels.feature_rows.row_slices", lambda *_: [slice(0, 15), slice(15, 40)])
+    monkeypatch.setattr(type(fitted), "_gram", None)  # no kernel values between instances are computed
+    found = leading_directions(fitted, sp.csr_array(points) if sparse else points, v, 3)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-10)
+    np.testing.assert_allclose(found.scores(points), expected_scores, atol=1e-9)
+    np.testing.assert_allclose(found.b, expected.b, atol=1e-9)
+
+
+def test_more_directions_than_features_are_those_of_the_gram_matrix():
+    points, v = np.random.default_rng(4).standard_normal((20, 2)), np.ones(20)
+    assert leading_directions(Linear(), points, v, 3).alpha.shape == (20, 3)
 
 
 def test_without_labels_the_system_is_singular_at_the_inverse_of_each_eigenvalue(golden_bags):
