@@ -155,7 +155,7 @@ def test_features_that_are_not_stored_give_the_same_fit(core, monkeypatch):
     model = SAFE(core=core, gamma=0.01, kernel=kernel, scale="none")
     whole = model.fit(data.bags, data.labels).result_
     monkeypatch.setattr(FeatureRows.__init__, "__defaults__", (0,))
-    monkeypatch.setattr(scaled_rows, "BLOCK_VALUES", 1000)
+    monkeypatch.setattr(scaled_rows, "MAX_BLOCK_VALUES", 1000)
     blocks = model.fit(data.bags, data.labels).result_
     assert blocks.point is PointStatus.CERTIFIED
     assert blocks.objective == pytest.approx(whole.objective, rel=1e-10)
