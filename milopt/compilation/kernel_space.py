@@ -21,8 +21,9 @@ from milopt.declaration.bags.scaled_rows import is_scaled_rows
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram import inner_products, submatrix, symmetrise
 from milopt.declaration.kernels.gram_cache import cached_gram
+from milopt.declaration.kernels.matrix_size import check_matrix_size
 from milopt.declaration.programs.sparse import as_csr, from_parts, row_slice, take_rows, zeros
-from milopt.errors import ConvexityError, UnsupportedError
+from milopt.errors import ConvexityError
 
 ZERO_PIVOT_FRACTION = 1e-13
 """Squared distance from the span of other points, relative to the largest K(x, x), below which it is 0."""
@@ -30,8 +31,6 @@ MAX_CACHED_BYTES = 2 * 2**30
 """Size of the rows of the kernel matrix up to which they are cached; larger ones are computed again in blocks."""
 BLOCK_BYTES = 128 * 2**20
 """Size of the blocks of rows of the kernel matrix that are not cached."""
-MAX_MATRIX_BYTES = 8 * 2**30
-"""Size of the largest matrix of kernel values, or of their combinations, that is computed."""
 MIN_FULL_GRAM_FRACTION = 0.75
 """Smallest requested fraction of the points for which the full Gram matrix is returned, not a copy of a submatrix."""
 
@@ -109,14 +108,10 @@ class KernelSpace:
             yield part, self.function.kernel(self.points[points[part]], self.points)
 
     def _check_size(self, rows: int, columns: int) -> None:
-        """Raise `UnsupportedError` if a matrix of this shape is larger than `MAX_MATRIX_BYTES`."""
-        if 8 * rows * columns > MAX_MATRIX_BYTES:
-            raise UnsupportedError(
-                f"The kernel {self.function.kernel} of {self.function.name!r} has no features, so that this form of "
-                f"the program needs a matrix of {rows} x {columns} numbers ({8e-9 * rows * columns:.1f} GB; the limit "
-                f"is {1e-9 * MAX_MATRIX_BYTES:.1f} GB). Use a kernel with features, such as Nystrom(kernel, rank=300), "
-                "or fewer instances."
-            )
+        """Raise `UnsupportedError` if a matrix of this shape is too large."""
+        check_matrix_size(
+            self.function.kernel, rows, columns, f"this form of the program, with {self.function.name!r},"
+        )
 
     def gram(self, rows: Index, columns: Index) -> Matrix:
         """Return K(rows, columns), read-only; if there are no features, touch the points in `columns`."""

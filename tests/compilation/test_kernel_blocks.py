@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import milopt.compilation.kernel_space as kernel_space
-from milopt import RBF, BagClassifier, errors
-from milopt.models import LSSVM, MISVM, SetKernelSVM
+import milopt.declaration.kernels.matrix_size as matrix_size
+from milopt import RBF, BagClassifier, Nystrom, errors
+from milopt.models import LSSVM, MISVM, SetKernelSVM, SoftKSC
 
 
 def make_bags() -> tuple[np.ndarray, np.ndarray]:
@@ -53,8 +54,8 @@ def test_no_matrix_of_all_points_is_cached_beyond_the_limit(monkeypatch: pytest.
 def test_too_large_matrices_are_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
     bags, y = make_bags()
     monkeypatch.setattr(kernel_space, "MAX_CACHED_BYTES", 1000)
-    monkeypatch.setattr(kernel_space, "MAX_MATRIX_BYTES", 10_000)
-    with pytest.raises(errors.UnsupportedError, match=r"40 x 40 numbers .* Use a kernel with features"):
+    monkeypatch.setattr(matrix_size, "MAX_MATRIX_BYTES", 10_000)
+    with pytest.raises(errors.UnsupportedError, match=r"40 x 40 numbers .* Use a kernel with fewer features"):
         SetKernelSVM(kernel=RBF(0.5), solver=solver).fit(bags, y)
 
 
@@ -74,3 +75,11 @@ def test_rows_that_depend_on_each_other_have_coordinates() -> None:
     native = SetKernelSVM(kernel=RBF(0.5), solver="native").fit(repeated, labels)
     dual = SetKernelSVM(kernel=RBF(0.5), solver="clarabel").fit(repeated, labels)
     assert native.result_.objective == pytest.approx(dual.result_.objective, rel=1e-7)
+
+
+def test_clustering_of_too_many_instances_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    bags, y = make_bags()
+    monkeypatch.setattr(matrix_size, "MAX_MATRIX_BYTES", 10_000)
+    with pytest.raises(errors.UnsupportedError, match=r"the eigenproblem needs a matrix of 240 x 240 numbers"):
+        SoftKSC(kernel=RBF(0.5)).fit(bags, y)
+    SoftKSC(kernel=Nystrom(RBF(0.5), rank=10)).fit(bags, y)

@@ -28,6 +28,7 @@ from milopt.arrays import Floats, Index, Points
 from milopt.declaration.kernels.feature_rows import FeatureRows
 from milopt.declaration.kernels.gram_blocks import kernel_times
 from milopt.declaration.kernels.kernel import Kernel
+from milopt.declaration.kernels.matrix_size import check_matrix_size
 from milopt.errors import ParameterError
 
 ZERO_EIGENVALUE = 1e-12
@@ -64,6 +65,7 @@ def leading_directions(kernel: Kernel, points: Points, v: Floats, count: int) ->
     by_features = _leading_directions_of_features(kernel, points, v, count)
     if by_features is not None:
         return by_features
+    check_matrix_size(kernel, points.shape[0], points.shape[0], "the eigenproblem")
     omega, root = kernel(points, points), np.sqrt(v)
     fractions = v / v.sum()
     rows = omega - fractions @ omega
