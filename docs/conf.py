@@ -30,6 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
     "docstring_text",
+    "figure_directive",
     "program_directive",
     "repository_links",
     "reference_files",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -145,6 +145,29 @@ class CompilationTimeListener(event.Listener):  # type: ignore[misc]  # numba co
     def on_end(self, event: event.Event) -> None:
         """Stop the timer, also if the compilation failed."""
         JIT_TIMER.stop()
+
+
+class CompilationWatcher(event.Listener):  # type: ignore[misc]  # numba comes without types
+    """Listener that calls a function with the name of every function of milopt whose compilation begins."""
+
+    def __init__(self, on_compile: Callable[[str], object]) -> None:
+        self._on_compile = on_compile
+
+    def on_start(self, event: event.Event) -> None:
+        """Call the function with the name of the function that is compiled, if it belongs to milopt."""
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith(f"{__package__}."):
+            self._on_compile(function.__name__)
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing at the end of a compilation; numba requires this method."""
+
+
+@contextmanager
+def watch_compilation(on_compile: Callable[[str], object]) -> Iterator[None]:
+    """Call `on_compile` during the block, with the name of every function of milopt whose compilation begins."""
+    with event.install_listener("numba:compile", CompilationWatcher(on_compile)):
+        yield
 
 
 event.register("numba:compile", CompilationNotice())

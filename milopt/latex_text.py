@@ -87,6 +87,13 @@ def latex_number(text: str) -> str | None:
     return f"${_format_number(value)}{spread}$"
 
 
+def bold_latex(latex: str) -> str:
+    """Return a number of `latex_number`, or escaped text, in bold."""
+    if latex.startswith("$") and latex.endswith("$") and latex.count("$") == 2:
+        return rf"$\mathbf{{{latex[1:-1]}}}$"
+    return rf"\textbf{{{latex}}}"
+
+
 def _format_number(text: str) -> str:
     """Return a number in mathematics mode, with a power of ten if it has an exponent."""
     mantissa, exponent_mark, exponent = text.lower().partition("e")

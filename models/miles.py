@@ -157,8 +157,10 @@ class MILES(BagClassifier):
         v = program.variable("v", Z.shape[0], lower=0)
         b = program.variable("b")
         slack = program.variable("slack", len(bags), lower=0)
+        M = similarity(kernel, bags, Z)
         program.minimize(lam * (u.sum() + v.sum()) + cost @ slack)
-        program.subject_to(y * (similarity(kernel, bags, Z) @ (u - v) + b) >= 1 - slack, name="margin")
+        program.subject_to(y * (M @ (u - v) + b) >= 1 - slack, name="margin")
+        program.name_constant("M", M, r"\max_{x \in B_{i}} K(x, z_{j})", kernel)
         program.score(
             lambda new: similarity(kernel, new, Z) @ (u - v) + b, instances=lambda x: kernel(x, Z) @ (u - v) + b
         )

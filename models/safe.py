@@ -141,6 +141,9 @@ class SAFE(BagClassifier):
         f = program.function("f", self.kernel)
         v = core_weights(self.core, f.kernel, bags, weight[bags.bag_of])
         is_least_squares = self.loss == "square" and self.aggregation != "max"
+        if isinstance(v, np.ndarray) and (weight == 1).all():
+            # Other bag weights count instances several times.
+            program.name_constant("w", v, r"\frac{1}{\sum_{j} K(x_{i}, x_{j})}")
         scores = f(bags)
         b: Expression = program.variable("b") if is_least_squares or gamma == 0 else -_normalise_to_sum_one(v) @ scores
         e = scores + b

@@ -56,6 +56,26 @@ def test_a_table_is_printed_in_markdown() -> None:
     ]
 
 
+def test_bold_cells_are_marked_in_every_format() -> None:
+    table = Table("", ("data", "a", "b"), (("x", "0.9 ± 0.1", "-"),), frozenset({"a", "b"}), frozenset({(0, "a")}))
+    assert str(table).splitlines()[1].split() == ["x", "*0.9", "±", "0.1", "-"]
+    assert r"x & $\mathbf{0.9 \pm 0.1}$ & - \\" in table.latex()
+    assert "| x | **0.9 ± 0.1** | - |" in table.markdown()
+    assert "<strong>0.9 ± 0.1</strong>" in table.html()
+    assert "*" not in table.rows[0][1]
+
+
+def test_long_texts_are_paragraphs_in_latex() -> None:
+    long = "a word " * 10
+    first = (
+        Table("", ("name", "n", "text", "more"), (("x", "1", long, long),), frozenset({"n"})).latex().splitlines()[0]
+    )
+    widths = re.findall(r"p\{([\d.]+)\\linewidth\}", first)
+    assert first.startswith(r"\begin{tabular}{@{}lrp{")
+    assert len(widths) == 2
+    assert 0.5 < sum(map(float, widths)) < 1
+
+
 @pytest.mark.parametrize(
     ("text", "latex"),
     [

@@ -33,6 +33,8 @@ The pages of this section are made from the code when the site is built.
    errors
    commands/index
    schemas
+
+The formats of :doc:`data files </formats>` and of :doc:`models and programs </files>` have pages in the user guide.
 """
 
 

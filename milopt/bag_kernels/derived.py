@@ -158,7 +158,7 @@ class EmpiricalMap(FeatureMap):
 
     def latex(self) -> str:
         """Return K(B, B') in LaTeX."""
-        return r"\langle k'(x, R), k'(z, R)\rangle"
+        return rf"\langle k'(x, R), k'(z, R)\rangle,\ {_inner_kernel_latex(self.kernel, self.reference)}"
 
     def __repr__(self) -> str:
         return f"EmpiricalMap({self.kernel!r}, {len(self.reference)} bags)"
@@ -232,10 +232,15 @@ class ClippedKernel(FeatureMap):
 
     def latex(self) -> str:
         """Return K(B, B') in LaTeX."""
-        return r"[k'(x, z)]_+"
+        return rf"[k'(x, z)]_+,\ {_inner_kernel_latex(self.kernel, self.reference)}"
 
     def __repr__(self) -> str:
         return f"ClippedKernel({self.kernel!r}, {len(self.reference)} bags)"
+
+
+def _inner_kernel_latex(kernel: BagKernel, reference: Bags) -> str:
+    """Return the definitions of k' and of the reference bags R in LaTeX."""
+    return rf"k'(x, z) = {kernel.latex()},\ R = (R_1, \ldots, R_{{{len(reference)}}}) \text{{ reference bags}}"
 
 
 def _log_values(values: Floats) -> Floats:

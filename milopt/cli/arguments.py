@@ -268,6 +268,24 @@ _OPTIONS_BY_PARAMETER = {
 """Options of `milopt fit` for hyper-parameters that cannot be set with --set."""
 
 
+def parse_common_settings(classes: Sequence[type], items: Sequence[str]) -> dict[str, object]:
+    """Return the values of `--set` by hyper-parameter, converted to the types of the models that have it.
+
+    Raise an error if no model has a hyper-parameter.
+    """
+    from milopt.model_registry import parse_settings
+    from milopt.model_registry.settings import fields_of
+
+    values: dict[str, object] = {}
+    for cls in classes:
+        values |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
+    for item in items:
+        if item.partition("=")[0].strip() not in values:
+            # No model has this hyper-parameter: the error message of the first model suggests similar names.
+            parse_settings(classes[0], [item])
+    return values
+
+
 def make_estimator(
     model: str,
     settings: Sequence[str] | None,

@@ -78,12 +78,16 @@ def compare(
         resolve_solver_names,
     )
     from milopt.comparison.layout import ComparisonLayout
+    from milopt.errors import ParameterError
+    from milopt.model_registry import get_model
     from milopt.solving.options import Options
 
     check_picture(plot)
     solver_names = resolve_solver_names(arguments.split_names(",".join(solvers)) if solvers else default_solvers())
     model_names = list(dict.fromkeys(arguments.split_names(",".join(models)) if models else default_models()))
-    values = _parse_settings(model_names, settings or [])
+    values = arguments.parse_common_settings(list(map(get_model, model_names)), settings or ())
+    if reserved := sorted(set(values) & {"solver", "options", "random_state", "positive"}):
+        raise ParameterError(f'"{reserved[0]}" is not set by --set: use the option for it.')
     data_set = arguments.read_data(
         data, window, stride, znormalise, data_dir, arguments.TableColumnNames(bag, label, features)
     )
@@ -121,27 +125,6 @@ def compare(
         plot_comparison(result, plot)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
-
-
-def _parse_settings(models: list[str], items: list[str]) -> dict[str, object]:
-    """Return the values of `--set` by hyper-parameter, converted to the types of the models that have it.
-
-    Raise an error if no model has a hyper-parameter, or if another option is meant for it.
-    """
-    from milopt.errors import ParameterError
-    from milopt.model_registry import get_model, parse_settings
-    from milopt.model_registry.settings import fields_of
-
-    values: dict[str, object] = {}
-    for cls in map(get_model, models):
-        values |= parse_settings(cls, [item for item in items if item.partition("=")[0].strip() in fields_of(cls)])
-    if reserved := sorted(set(values) & {"solver", "options", "random_state", "positive"}):
-        raise ParameterError(f'"{reserved[0]}" is not set by --set: use the option for it.')
-    for item in items:
-        if item.partition("=")[0].strip() not in values:
-            # No model has this hyper-parameter: the error message of the first model suggests similar names.
-            parse_settings(get_model(models[0]), [item])
-    return values
 
 
 class RowPrinter:

@@ -46,8 +46,8 @@ def evaluate(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Hyper-parameter with a fixed value, such as C=10; the others are selected from the model's grid. "
-            "May be given several times.",
+            help="Hyper-parameter with a fixed value, such as C=10, of all models that have it; the others are "
+            "selected from the model's grid. May be given several times.",
         ),
     ] = None,
     grid: Annotated[
@@ -82,29 +82,34 @@ def evaluate(
     features: arguments.FeatureColumnsOption = None,
     data_dir: arguments.DataDirOption = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Plot the accuracy of every fold to an image file.")
+        Path | None, typer.Option(metavar="FILE", help="Plot the accuracy of every fold to an image file, by data set.")
     ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide", help="Print accuracies only: one row per data set, one column per model, the best in bold."
+        ),
+    ] = False,
     as_json: arguments.JsonOption = False,
     table_format: arguments.TableFormatOption = OutputFormat.text,
 ) -> None:
     """Estimate accuracy by nested cross-validation (resumable; processes or Dask)."""
     from milopt.errors import ParameterError
     from milopt.evaluation.evaluate import evaluate as evaluate_models
-    from milopt.model_registry import get_model, parse_grid, parse_settings
+    from milopt.evaluation.wide_table import BOLD_NOTE
+    from milopt.model_registry import get_model, parse_grid
 
     check_picture(plot)
     names = arguments.split_names(",".join(models))
     classes = [get_model(name) for name in names]
     arguments.check_solvers_installed(solver)
+    fixed = arguments.parse_common_settings(classes, settings or ())
     # Parse for every model, because every model must have these hyper-parameters. The parsed values are the same for
     # all models, so those of the first model are used.
-    fixed, *_ = [parse_settings(cls, settings or ()) for cls in classes]
     candidates, *_ = [parse_grid(cls, grid or ()) for cls in classes]
     if "positive" in {*fixed, *candidates}:
         raise ParameterError('"positive" is set neither by --set nor by --grid: use --positive.')
     columns = arguments.TableColumnNames(bag, label, features)
-    if plot is not None and len(data) > 1:
-        raise ParameterError("--plot shows the folds of one data set: give one, or leave out --plot.")
     data_sets = [arguments.read_data(each, window, stride, znormalise, data_dir, columns) for each in data]
     if positive is not None:
         fixed["positive"] = arguments.parse_label(positive, data_sets[0])
@@ -130,13 +135,16 @@ def evaluate(
     result = evaluations if len(data_sets) > 1 else replace(evaluations[0], command=evaluations.command)
     if as_json:
         print_json(result.as_dict())
+    elif wide:
+        shown = evaluations.with_command(f"{evaluations.command} --wide") if evaluations.command else evaluations
+        table, notes = shown.accuracy_table(), [BOLD_NOTE, *shown.remarks()]
+        print_result("\n".join([str(table), *notes]), table, shown.accuracy_rows(), notes, table_format)
     else:
         print_result(str(result), result.summary_table(), result.rows(), result.remarks(), table_format)
     if plot is not None:
-        from milopt.display.accuracy_strips import AccuracyStripsDisplay
+        from milopt.display.accuracy_strips import AccuracyStripsDisplay, figure_size
 
-        shown = evaluations[0]
-        height = 0.9 + 0.42 * len(shown.table)
-        write_picture(plot, 6.4, height, lambda axes: AccuracyStripsDisplay.from_report(shown, ax=axes))
+        size = figure_size(len(evaluations), len(names))
+        write_picture(plot, *size, lambda axes: AccuracyStripsDisplay.from_report(evaluations, ax=axes))
     if result.exit_code:
         raise typer.Exit(result.exit_code)

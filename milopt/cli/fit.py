@@ -126,9 +126,8 @@ def print_report(report: Report, notes: list[str], table_format: OutputFormat) -
     if table_format is OutputFormat.text:
         typer.echo("\n".join([str(report), *notes]))
     else:
-        print_listing(
-            ("entry", "value"), [(name.strip(), text) for name, text in report.entries()], notes, table_format
-        )
+        entries = [(name.strip(), text) for name, text in report.entries()]
+        print_listing(("entry", "value"), entries, notes, table_format, values=report.rows())
 
 
 def describe_source(data: DataSet) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 The columns `bag` and `label` may be anywhere, and may have other names (`TableColumns`). All other columns are features
 with unique names, unless the features are named. Rows of one bag need not be adjacent. If `labelled` is False, the
-column `label` may be missing or have empty entries.
+column `label` may be missing or have empty entries. Features may be missing only if `TableColumns` allows it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from milopt.data.data_set import DataSet
 from milopt.data.limits import MAX_TABLE_COLUMNS
 from milopt.data.messages import quote
-from milopt.data.numbers import describe_number_error, parse_numbers
+from milopt.data.numbers import MISSING_HINT, describe_number_error, is_missing, parse_numbers
 from milopt.data.row_grouping import RowGrouping
 from milopt.data.text_file import TextFile
 from milopt.errors import DataError
@@ -33,7 +33,7 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Names of the columns of a table.
+    """Names of the columns of a table, and whether features may be missing.
 
     Attributes
     ----------
@@ -42,11 +42,14 @@ class TableColumns:
         distinguished.
     features : tuple of str or None
         Names of the columns with the features; None means all other columns.
+    allow_missing : bool
+        Whether features may be missing; they become NaN.
     """
 
     bag: str = "bag"
     label: str = "label"
     features: tuple[str, ...] | None = None
+    allow_missing: bool = False
 
 
 def read_csv(path: Path, name: str, labelled: bool = True, columns: TableColumns | None = None) -> DataSet:
@@ -117,7 +120,8 @@ class _TableReader:
         if not self.rows:
             raise self.text.error("there is a header and nothing below it; give one instance per line")
         instances = np.frombuffer(self.values, dtype=np.float64).reshape(len(self.rows), len(self.features))
-        return self.rows.data_set(name, str(self.text.path), instances, self.features)
+        missing = self.columns.allow_missing
+        return self.rows.data_set(name, str(self.text.path), instances, self.features, allow_nan=missing)
 
     def _parse_header(self, line: str) -> tuple[int, int | None]:
         """Parse the header; return (bag, label), the positions of these columns; label is None if there is none."""
@@ -209,12 +213,17 @@ class _TableReader:
         """Parse the lines in `block` and append the numbers to `values`; raise an error for the first invalid value."""
         if not self.block:
             return
-        values = parse_numbers([rest for _, rest in self.block], len(self.features))
+        allowed = self.columns.allow_missing
+        values = parse_numbers([rest for _, rest in self.block], len(self.features), allowed)
         if values is None:
             for line, rest in self.block:
                 for feature, text in zip(self.features, rest.split(","), strict=True):
-                    if problem := describe_number_error(text):
-                        raise self.text.error(f"{quote(feature)} {problem}; every value must be a finite number", line)
+                    missing = is_missing(text)
+                    if (problem := describe_number_error(text)) and not (missing and allowed):
+                        hint = MISSING_HINT if missing else ""
+                        raise self.text.error(
+                            f"{quote(feature)} {problem}; every value must be a finite number{hint}", line
+                        )
             raise self.text.error("the line contains a value that is not a number", self.block[0][0])
         self.values += values.data.cast("B")
         self.block.clear()

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from milopt.arrays import Floats
 from milopt.data.data_set import DataSet, as_integer_label
 from milopt.data.messages import quote
+from milopt.data.numbers import MISSING_HINT
 from milopt.data.row_grouping import group_rows
 from milopt.declaration.array_conversion import make_read_only
 from milopt.declaration.bags.nested_data import grouped_parts
@@ -192,7 +193,7 @@ def _as_floats(values: Any, column: object, library: str, allow_missing: bool) -
     missing = np.flatnonzero(np.isinf(numbers) if allow_missing else ~np.isfinite(numbers))
     if missing.size:
         where = f"{_MESSAGE_SUBJECT}, row {missing[0]}: column {quote(column)}"
-        hint = "" if allow_missing else ", or give allow_missing=True and fill it in by an imputer"
+        hint = "" if allow_missing else MISSING_HINT
         raise DataError(f"{where} is missing or not finite; every value must be a finite number{hint}.")
     return numbers
 

@@ -32,6 +32,7 @@ def load_data(
     bag: str = "bag",
     label: str = "label",
     features: Sequence[str] | None = None,
+    allow_missing: bool = False,
 ) -> DataSet:
     """Load a data set by name or from a file.
 
@@ -55,6 +56,9 @@ def load_data(
         Names of the columns with the bags and their labels. Only for tables (`.csv` files).
     features : sequence of str or None, default=None
         Names of the columns with the features; None means all other columns. Only for tables.
+    allow_missing : bool, default=False
+        Whether features may be missing (empty, ?, NA or NaN), for transformers that fill them in, such as
+        ``InstanceTransformer(SimpleImputer())``. Only for tables.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def load_data(
     if not isinstance(given, str):
         raise DataError(f"source must be the name or path of a data set as a string, not {type(given).__name__}.")
     path = Path(given)
-    columns = _table_columns(bag, label, features)
+    columns = _table_columns(bag, label, features, allow_missing)
     if format_ending(path.name) or path.name != given:
         return _load_file(path, (window, stride, znormalise), labelled, columns)
     chosen = _find_data_set_by_name(given, data_dir)
@@ -107,14 +111,14 @@ def _find_data_set_by_name(name: str, data_dir: str | os.PathLike[str] | None) -
     )
 
 
-def _table_columns(bag: str, label: str, features: Sequence[str] | None) -> TableColumns | None:
-    """Return the columns that the user named; None for the default names.
+def _table_columns(bag: str, label: str, features: Sequence[str] | None, allow_missing: bool) -> TableColumns | None:
+    """Return the columns that the user named; None for the default names without missing values.
 
     Raise an error if the names are not strings, or if one of them is used twice.
     """
     if isinstance(features, str) or not all(isinstance(name, str) for name in (bag, label, *(features or ()))):
         raise DataError("bag and label must be names of columns, and features a list of names.")
-    columns = TableColumns(bag, label, None if features is None else tuple(features))
+    columns = TableColumns(bag, label, None if features is None else tuple(features), allow_missing)
     if bag.casefold() == label.casefold():
         raise DataError(f"bag and label are both {quote(bag)}; name two columns.")
     if len(set(columns.features or ())) < len(columns.features or ()):
@@ -147,6 +151,8 @@ def _read_file(
     name = path.name[: -len(end)]
     if columns is not None:
         if READERS.get(end) is not read_csv:
+            if columns == TableColumns(allow_missing=True):
+                raise file_error(path, "features may be missing in tables only (.csv files); leave out allow_missing")
             raise file_error(path, "columns are named in tables only (.csv files); leave out the names")
         return read_csv(path, name, labelled, columns)
     if end not in SERIES_FORMATS:

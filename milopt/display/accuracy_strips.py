@@ -1,9 +1,13 @@
-"""Plot of the accuracies of several models over folds: one strip of points per model, with its mean."""
+"""Plot of the accuracies of several models over folds: one strip of points per model, with its mean.
+
+Several data sets are small multiples: one panel per data set, with the same models and the same axis.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,6 +27,8 @@ CELLS_PER_AXIS = 60
 """Number of cells of the axis; points in the same cell are drawn above each other."""
 MAX_STACK_HEIGHT = 0.34
 """Half the height of a strip, as a fraction of the distance of two strips."""
+MAX_PANELS_PER_ROW = 3
+"""Largest number of panels beside each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +45,22 @@ class AccuracyStrip:
         Mean accuracy.
     standard_error : float or None
         Standard error of the mean; None if it is not known.
+    data : str
+        Name of the data set; empty if all strips belong to the same one.
     """
 
     name: str
     values: Floats
     mean: float
     standard_error: float | None = None
+    data: str = ""
 
 
 @dataclass(eq=False, repr=False)
 class AccuracyStripsDisplay(Display):
     """Plot of the accuracy of every fold, one strip per model, with means and standard errors.
 
+    Several data sets are drawn as small multiples: one panel per data set, all with the same models and the same axis.
     Points of equal accuracy are drawn above each other. All models are tested on the same folds, so two models whose
     strips overlap may still differ on most folds.
 
@@ -69,6 +79,8 @@ class AccuracyStripsDisplay(Display):
         Axes with the plot.
     figure_ : matplotlib Figure
         Figure of these axes.
+    axes_ : list of matplotlib Axes
+        One Axes per data set.
 
     Examples
     --------
@@ -85,35 +97,48 @@ class AccuracyStripsDisplay(Display):
     strips: tuple[AccuracyStrip, ...]
     title: str = ""
     error_over: str = ""
+    axes_: list[Axes] = field(init=False)
 
     @classmethod
-    def from_report(cls, report: EvaluationReport, *, ax: Axes | None = None) -> Self:
-        """Draw the accuracies of an evaluation.
+    def from_report(cls, report: EvaluationReport | Sequence[EvaluationReport], *, ax: Axes | None = None) -> Self:
+        """Draw the accuracies of an evaluation on one or several data sets.
 
         Parameters
         ----------
-        report : EvaluationReport
-            Result of `milopt.evaluate`.
+        report : EvaluationReport, Evaluations or sequence of EvaluationReport
+            Result of `milopt.evaluate`. Several data sets have one panel each.
         ax : matplotlib Axes or None, default=None
-            Axes to draw into. None creates a new figure.
+            Axes to draw into, which are divided into one Axes per data set. None creates a new figure.
 
         Returns
         -------
         AccuracyStripsDisplay
             The display that was drawn.
+
+        Raises
+        ------
+        ParameterError
+            If there are no evaluations, or no model has finished a fold.
         """
+        reports = report if isinstance(report, Sequence) else [report]
+        if not reports:
+            raise ParameterError("There are no accuracies to draw: the list of evaluations is empty.")
         strips = [
             AccuracyStrip(
                 row.model,
-                np.array([record.accuracy for record in report.records if record.model == row.model]),
+                np.array([record.accuracy for record in each.records if record.model == row.model]),
                 row.accuracy,
                 row.standard_error,
+                each.data if len(reports) > 1 else "",
             )
-            for row in report.table
+            for each in reports
+            for row in each.table
             if row.accuracy is not None
         ]
-        over = next((row.error_over for row in report.table if row.error_over), "")
-        return cls(tuple(strips), f"{report.data}, protocol {report.protocol}", over).plot(ax)
+        over = next((row.error_over for each in reports for row in each.table if row.error_over), "")
+        first = reports[0]
+        title = first.data if len(reports) == 1 else f"{len(reports)} data sets"
+        return cls(tuple(strips), f"{title}, protocol {first.protocol}", over).plot(ax)
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
@@ -146,7 +171,7 @@ class AccuracyStripsDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Axes to draw into. None creates a new figure.
+            Axes to draw into, which are divided into one Axes per data set. None creates a new figure.
 
         Returns
         -------
@@ -160,28 +185,80 @@ class AccuracyStripsDisplay(Display):
         """
         if not self.strips:
             raise ParameterError("There are no accuracies to draw: no model has finished a fold.")
-        axes = use_or_create_axes(ax, 6.4, 0.9 + 0.42 * len(self.strips))
+        data = list(dict.fromkeys(strip.data for strip in self.strips))
+        models = list(dict.fromkeys(strip.name for strip in self.strips))
+        whole = use_or_create_axes(ax, *figure_size(len(data), len(models)))
+        self.axes_ = [whole] if len(data) == 1 else divide_axes(whole, len(data))
         everything = np.concatenate([strip.values for strip in self.strips])
         span = max(float(np.ptp(everything)), 0.05)
-        for row, strip in enumerate(self.strips):
-            heights = _stack_heights(strip.values, span / CELLS_PER_AXIS)
-            colour = COLOURS[row % (len(COLOURS) - 1)]
-            axes.scatter(strip.values, row + heights, s=14, color=colour, alpha=0.75, linewidths=0, zorder=4)
-            error = None if strip.standard_error is None else [strip.standard_error]
-            axes.errorbar(
-                [strip.mean], [row], xerr=error, color=INK, marker="|", markersize=13, markeredgewidth=1.6, capsize=3
-            )
-        axes.set_yticks(range(len(self.strips)), [strip.name for strip in self.strips])
-        axes.set_ylim(len(self.strips) - 0.45, -0.55)
-        axes.set_xlabel("accuracy on the test bags of a fold")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="x", color="0.5", alpha=0.25, linewidth=0.5)
-        axes.set_axisbelow(True)
-        set_title(axes, self.title)
+        for name, axes in zip(data, self.axes_, strict=True):
+            for strip in self.strips:
+                if strip.data == name:
+                    _draw_strip(axes, models.index(strip.name), strip, span)
+            axes.spines["left"].set_visible(False)
+            axes.tick_params(axis="y", length=0)
+            axes.grid(axis="x", color="0.5", alpha=0.25, linewidth=0.5)
+            axes.set_axisbelow(True)
+            if len(data) > 1:
+                axes.set_title(name)
+        # All panels share these ticks and limits. No accuracy is above 1 or below 0.
+        self.axes_[0].set_yticks(range(len(models)), models)
+        self.axes_[0].set_ylim(len(models) - 0.45, -0.55)
+        low, high = self.axes_[0].get_xlim()
+        self.axes_[0].set_xlim(max(low, 0.0), min(high, 1.0))
+        across = panels_per_row(len(data))
+        for axes in self.axes_[-across:]:
+            axes.set_xlabel("accuracy on the test bags of a fold" if len(data) == 1 else "accuracy of a fold")
+        if len(data) == 1:
+            # Each of several panels has the name of its data set as its title.
+            set_title(whole, self.title)
         if self.error_over:
-            write_note_below(axes, f"Bars: mean, and its standard error over {self.error_over}.", 36)
-        return self._set_axes(axes)
+            note = f"Bars: mean, and its standard error over {self.error_over}."
+            write_note_below(self.axes_[(len(data) - 1) // across * across], note, 36)
+        return self._set_axes(whole)
+
+
+def panels_per_row(panels: int) -> int:
+    """Return the number of panels beside each other, so that the last row has few free places."""
+    return -(-panels // -(-panels // MAX_PANELS_PER_ROW))
+
+
+def figure_size(panels: int, models: int) -> tuple[float, float]:
+    """Return width and height in inches of a figure for a number of data sets and a number of models."""
+    if panels == 1:
+        return 6.4, 0.9 + 0.42 * models
+    across = panels_per_row(panels)
+    return 1.2 + 2.1 * across, 0.9 + (0.5 + 0.34 * models) * -(-panels // across)
+
+
+def divide_axes(whole: Axes, panels: int) -> list[Axes]:
+    """Hide the given Axes, and return new Axes in their place, which share their limits and ticks."""
+    place = whole.get_subplotspec()
+    if place is None:
+        raise ParameterError(
+            "ax must be in a grid, such as that of plt.subplots(), since it is divided into one Axes per data set."
+        )
+    whole.set_axis_off()
+    across = panels_per_row(panels)
+    grid = place.subgridspec(-(-panels // across), across)
+    axes: list[Axes] = []
+    for k in range(panels):
+        first = axes[0] if axes else None
+        axes.append(whole.figure.add_subplot(grid[k // across, k % across], sharex=first, sharey=first))
+        axes[k].tick_params(labelleft=k % across == 0, labelbottom=k + across >= panels)
+    return axes
+
+
+def _draw_strip(axes: Axes, row: int, strip: AccuracyStrip, span: float) -> None:
+    """Draw the points, the mean and the standard error of a strip; `span` is the range of the values of all strips."""
+    heights = _stack_heights(strip.values, span / CELLS_PER_AXIS)
+    colour = COLOURS[row % (len(COLOURS) - 1)]
+    # Points at the ends of the axis are drawn as a whole.
+    axes.scatter(strip.values, row + heights, s=14, color=colour, alpha=0.75, linewidths=0, zorder=4, clip_on=False)
+    half = 0.0 if strip.standard_error is None else strip.standard_error
+    error = None if strip.standard_error is None else [[min(half, strip.mean)], [min(half, 1.0 - strip.mean)]]
+    style: dict[str, Any] = {"color": INK, "marker": "|", "markersize": 13, "markeredgewidth": 1.6, "capsize": 3}
+    axes.errorbar([strip.mean], [row], xerr=error, clip_on=False, **style)
 
 
 def _stack_heights(values: Floats, cell: float) -> Floats:

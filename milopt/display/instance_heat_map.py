@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from milopt.estimator.classifier import BagClassifier
 
-IMAGE_OPACITY = 0.45
+IMAGE_OPACITY = 0.6
 """Opacity of the cells if they are drawn over an image."""
 
 
@@ -180,6 +180,9 @@ class InstanceHeatMapDisplay(Display):
         text = f"instance score, for {self.positive_label}"
         self.colorbar_ = axes.figure.colorbar(self.cells_, cax=axes.inset_axes((1.03, 0.0, 0.04, 1.0)), label=text)
         self.colorbar_.outline.set_visible(False)
+        if self.colorbar_.solids is not None:
+            # The scale has the colours of the cells without an image below them.
+            self.colorbar_.solids.set_alpha(1.0)
         set_title(axes, f"{self.scores.size} instances, {int((self.scores > 0).sum())} with a positive score")
         write_note_below(axes, f"Frame: the witness, instance {witness}.", 6)
         return self._set_axes(axes)

@@ -5,7 +5,7 @@ The JSON data is built by `milopt.estimator.report_content`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,16 @@ class Report:
         ]
         return entries
 
+    def rows(self) -> list[dict[str, object]]:
+        """Return one row per number or text of the summary, with numbers that are not rounded.
+
+        Returns
+        -------
+        list of dict
+            Rows with an `entry`, such as "certificate.gap", and its `value`. Lists, such as the steps, are left out.
+        """
+        return [{"entry": name, "value": value} for name, value in _leaves(self.content, "")]
+
     def __str__(self) -> str:
         """Format the summary as text, one line per entry."""
         return "\n".join(f"{name:<12}{text}" for name, text in self.entries())
@@ -181,3 +191,12 @@ def _format_certificate(certificate: Json | None) -> str:
     if certificate is None:
         return "none"
     return ", ".join(f"{name} {'?' if value is None else f'{value:.1e}'}" for name, value in certificate.items())
+
+
+def _leaves(content: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
+    """Yield the numbers and texts of nested dictionaries with the path of their keys."""
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        elif value is not None and not isinstance(value, (list, tuple)):
+            yield f"{prefix}{name}", value

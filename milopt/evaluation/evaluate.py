@@ -102,8 +102,8 @@ def evaluate(
         Candidate values by hyper-parameter. None uses the grid of each model. An empty mapping means that nothing is
         selected: hyper-parameters that are not in `settings` have their default values.
     settings : mapping of str to object, or None, default=None
-        Fixed hyper-parameters, which are removed from the default grids of the models. For example, ``{"positive":
-        label}`` names the positive class.
+        Fixed hyper-parameters of those models that have them, which are removed from the default grids. For example,
+        ``{"positive": label}`` names the positive class.
     inner_repeats : int, default=1
         Number of times that the inner folds are drawn. With few bags, one inner cross-validation selects nearly at
         random.

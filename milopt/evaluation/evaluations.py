@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 from milopt.evaluation.record import Plain
 from milopt.evaluation.summary import EvaluationReport, join_tables
+from milopt.evaluation.wide_table import wide_rows, wide_table
 from milopt.html import notes, view
 from milopt.table import Table, to_data_frame
 
@@ -21,6 +22,7 @@ class Evaluations(Sequence[EvaluationReport]):
 
     Returned by `milopt.evaluate` for a list of data sets. It is a sequence of `EvaluationReport`, which `milopt.rank`
     accepts. `print` shows one table, `to_frame` returns it as a data frame, and `as_dict` returns JSON data.
+    `accuracy_table` returns a table for a paper: data sets by models, with the best accuracies in bold.
 
     Parameters
     ----------
@@ -80,6 +82,32 @@ class Evaluations(Sequence[EvaluationReport]):
     def summary_table(self) -> Table:
         """Return the results as a table, one row per data set and model."""
         return join_tables(self.reports)
+
+    def accuracy_table(self) -> Table:
+        """Return the accuracies as a paper prints them: data sets by models, with the best in bold.
+
+        Returns
+        -------
+        Table
+            Means with standard errors, one row per data set and one column per model. Its methods `latex()` and
+            `markdown()` return it in these formats, and `print` shows it as text.
+        """
+        return wide_table(self.reports)
+
+    def accuracy_rows(self) -> list[dict[str, object]]:
+        """Return one row per data set: accuracy and standard error of each model, with numbers that are not rounded."""
+        return wide_rows(self.reports)
+
+    def accuracy_frame(self) -> pandas.DataFrame:
+        """Return one row per data set as a data frame of pandas: accuracy and standard error of each model.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For each model, a column with its name and a column with its name and "standard error". The numbers are not
+            rounded.
+        """
+        return to_data_frame(self.accuracy_rows())
 
     def remarks(self) -> list[str]:
         """Return the remarks below the table, and the command that reproduces it."""

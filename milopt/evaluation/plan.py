@@ -28,7 +28,7 @@ from milopt.model_registry import (
     resolve_model,
     set_given_model,
 )
-from milopt.model_registry.settings import check_field
+from milopt.model_registry.settings import check_field, fields_of
 from milopt.model_registry.values import parse_value
 from milopt.name_suggestions import quote
 from milopt.schemes.scheme import check_at_least_one
@@ -153,9 +153,12 @@ def make_plan(
     fits: list[int] = []
     for name, given in models_by_name.items():
         set_given_model(name, given)
-        cls = resolve_model(name)
+    classes = {name: resolve_model(name) for name in names}
+    _check_some_model_has(list(classes.values()), fixed)
+    for name, cls in classes.items():
+        own = {field: value for field, value in fixed.items() if field in fields_of(cls)}
         # Format and parse once, so that values without a text form, or of a wrong type, raise an error before any work.
-        values = _check_settings(cls, fixed)
+        values = parse_settings(cls, format_settings(own))
         settings_text = format_settings(values)
         default_grid = {field: values for field, values in cls.grid.items() if field not in fixed}
         candidates = _check_grid(cls, default_grid if chosen is None else chosen)
@@ -246,11 +249,12 @@ def _models_by_name(models: str | type | Sequence[str | type]) -> dict[str, type
     return by_name
 
 
-def _check_settings(cls: type, settings: Settings) -> Settings:
-    """Check the names of fixed hyper-parameters, and return the values converted to the types of the fields."""
+def _check_some_model_has(classes: Sequence[type], settings: Settings) -> None:
+    """Raise an error if none of the models has a fixed hyper-parameter."""
     for name in settings:
-        check_field(cls, name)
-    return parse_settings(cls, format_settings(settings))
+        if not any(name in fields_of(cls) for cls in classes):
+            # The message of the first model suggests similar names.
+            check_field(classes[0], name)
 
 
 def _check_grid(cls: type, grid: Grid) -> Grid:

@@ -205,17 +205,22 @@ def join_tables(reports: Sequence[EvaluationReport]) -> Table:
 def _format_cells(row: ModelSummary) -> tuple[str, ...]:
     """Return the cells of one row of the table."""
     used = [name for name in row.solvers if name != row.solver]
-    spread = "" if row.standard_error is None else f" ± {row.standard_error:.3f}"
     return (
         row.model,
         f"{row.solver} ({', '.join(used)})" if used else row.solver,
-        _format_number(row.accuracy) + spread,
+        format_accuracy(row),
         _format_number(row.balanced_accuracy),
         _format_number(row.auc),
         str(row.tasks) if row.tasks == row.expected else f"{row.tasks} of {row.expected}",
         f"{row.uncertified} of {row.fits}",
         f"{row.seconds:.1f}",
     )
+
+
+def format_accuracy(row: ModelSummary) -> str:
+    """Return the mean accuracy and its standard error as text; "-" if no task finished."""
+    spread = "" if row.standard_error is None else f" ± {row.standard_error:.3f}"
+    return _format_number(row.accuracy) + spread
 
 
 def _failure_lines(failures: Sequence[Failure]) -> list[str]:

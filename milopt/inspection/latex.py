@@ -9,11 +9,14 @@ is therefore recognised by its values and printed as y.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from milopt.arrays import Vector
 from milopt.declaration.programs.expression import IMPLIES, Constraint, Expression, Leaf, as_expression
 from milopt.declaration.programs.leaves import Variable
+from milopt.declaration.programs.named_constant import NamedConstant
 from milopt.declaration.programs.program import Program
 from milopt.inspection.latex_line import LatexLine, align_lines
 from milopt.inspection.latex_symbols import ArraySymbols, format_number, latex_name, upright_text
@@ -33,6 +36,8 @@ _RELATIONS_IN_LATEX = {"<=": r"\leq", ">=": r"\geq", "==": "=", IMPLIES: r"= 1 \
 _REVERSED_RELATIONS = {"<=": ">=", ">=": "<=", "==": "=="}
 """Relations with their sides exchanged."""
 
+MAX_LISTED_CONSTANTS = 6
+"""Largest number of entries of a vector of constants that is printed entry by entry."""
 ROW_MAJOR_REMARK = r"\text{entries numbered row after row}"
 """Remark that the entries of a matrix are numbered row by row, because terms have one index."""
 
@@ -44,7 +49,7 @@ def to_latex(program: Program) -> str:
 
 def latex_lines(program: Program, symbols: ArraySymbols | None = None) -> tuple[LatexLine, ...]:
     """Return the lines of the program; the array of each printed symbol is added to `symbols`, if that is given."""
-    symbols = ArraySymbols() if symbols is None else symbols
+    symbols = ArraySymbols(program.named_constants) if symbols is None else symbols
     letter = sign_letter(program)
     lines = [objective_line(program, BlockNotation("", letter, symbols))]
     rows = [
@@ -54,26 +59,54 @@ def latex_lines(program: Program, symbols: ArraySymbols | None = None) -> tuple[
     rows += [line for variable in program.variables.values() for line in variable_lines(variable)]
     lines += [LatexLine(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(rows)]
     lines += [function_line(program, name) for name in program.functions]
-    return (*lines, *_coefficient_lines(symbols, letter))
+    return (*lines, *coefficient_lines(symbols, letter, program.named_constants))
 
 
-def _coefficient_lines(symbols: ArraySymbols, letter: str) -> list[LatexLine]:
-    """Return a line for each vector of coefficients that has one value per sign of a vector of signs y."""
-    arrays = {name: array for name, array in symbols.values().items() if isinstance(array, np.ndarray)}
+def coefficient_lines(symbols: ArraySymbols, letter: str, named: Mapping[str, NamedConstant]) -> list[LatexLine]:
+    """Return a line that defines each symbol of constants, besides vectors of signs y.
+
+    A named constant has its meaning. A vector has one value per sign of y, or a few values, or else is stated to be
+    constant, like a matrix.
+    """
+    lines = [_meaning_line(symbol, named[symbol]) for symbol in symbols.used_names]
+    arrays = symbols.values()
     signs = {name: array for name, array in arrays.items() if name.rstrip("'") == letter}
-    lines = []
     for name, array in arrays.items():
-        for sign_name, sign in signs.items():
-            if name not in signs and array.shape == sign.shape:
-                both = [np.unique(array[sign == value]) for value in (1, -1)]
-                if [values.size for values in both] == [1, 1]:
-                    text = r",\ ".join(
-                        rf"{format_number(float(values[0]))} \text{{ if }} {sign_name}_{{i}} = {value}"
-                        for values, value in zip(both, (1, -1), strict=True)
-                    )
-                    lines.append(LatexLine("", f"{name}_{{i}} = {text}"))
-                    break
+        if name not in signs and isinstance(array, np.ndarray) and array.ndim == 1:
+            lines.append(_vector_line(name, array, signs))
+        elif name not in signs:
+            lines.append(_shape_line(name, array.shape))
     return lines
+
+
+def _meaning_line(symbol: str, constant: NamedConstant) -> LatexLine:
+    """Return the line that defines a named constant, and its kernel if it has one."""
+    index = "ij"[: constant.values.ndim]
+    where = "" if constant.kernel is None else f"K(x, z) = {constant.kernel.latex()}"
+    return LatexLine("", f"{symbol}_{{{index}}} = {constant.meaning}", where)
+
+
+def _vector_line(name: str, array: Vector, signs: Mapping[str, Vector]) -> LatexLine:
+    """Return the line that defines a vector: by the sign of y, by its few entries, or as a vector of constants."""
+    for sign_name, sign in signs.items():
+        if array.shape == sign.shape:
+            both = [np.unique(array[sign == value]) for value in (1, -1)]
+            if [values.size for values in both] == [1, 1]:
+                text = r",\ ".join(
+                    rf"{format_number(float(values[0]))} \text{{ if }} {sign_name}_{{i}} = {value}"
+                    for values, value in zip(both, (1, -1), strict=True)
+                )
+                return LatexLine("", f"{name}_{{i}} = {text}")
+    if array.size <= MAX_LISTED_CONSTANTS:
+        entries = r",\ ".join(map(format_number, array.tolist()))
+        return LatexLine("", rf"{name} = \left({entries}\right)")
+    return _shape_line(name, array.shape)
+
+
+def _shape_line(name: str, shape: tuple[int, ...]) -> LatexLine:
+    """Return the line that states the shape of constants."""
+    size = r" \times ".join(map(str, shape))
+    return LatexLine("", rf"{name} \in \mathbb{{R}}^{{{size}}}", r"\text{constants}")
 
 
 def objective_line(program: Program, block: BlockNotation) -> LatexLine:

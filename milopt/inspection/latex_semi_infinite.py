@@ -14,6 +14,7 @@ import numpy as np
 
 from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.inspection.latex import (
+    coefficient_lines,
     constraint_line,
     format_declared,
     function_line,
@@ -28,9 +29,11 @@ from milopt.inspection.latex_terms import BlockNotation, format_entry
 
 def semi_infinite_lines(problem: SemiInfinite) -> tuple[LatexLine, ...]:
     """Return the lines of a semi-infinite program: those of its master, the family of rows, and the set of columns."""
-    master, symbols = problem.master, ArraySymbols()
+    master = problem.master
+    symbols = ArraySymbols(master.named_constants)
     letter, family = sign_letter(master), problem.family
     own = BlockNotation("", letter, symbols)
+    first = objective_line(master, own)
     column = np.random.default_rng(0).uniform(1.0, 2.0, len(problem.bags))
     block = BlockNotation(family.name, letter, symbols, column=column)
     row = LatexLine(
@@ -44,7 +47,8 @@ def semi_infinite_lines(problem: SemiInfinite) -> tuple[LatexLine, ...]:
     bounds = [line for variable in master.variables.values() for line in variable_lines(variable)]
     lines = [*rows, row, *bounds]
     lines = [LatexLine(r"\mathrm{s.t.}" if k == 0 else "", r.body, r.where, r.name) for k, r in enumerate(lines)]
-    return (objective_line(master, own), *lines, *_column_lines(problem))
+    constants = coefficient_lines(symbols, letter, master.named_constants)
+    return (first, *lines, *_column_lines(problem), *constants)
 
 
 def _column_lines(problem: SemiInfinite) -> list[LatexLine]:

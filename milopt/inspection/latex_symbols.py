@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from milopt.arrays import Vector
+from milopt.declaration.programs.named_constant import NamedConstant
 from milopt.inspection.number_names import name_of_number
 
 GREEK_NAMES = frozenset(
@@ -18,6 +23,10 @@ GREEK_NAMES = frozenset(
     )
 )
 """Names of Greek letters with a LaTeX command."""
+_LATEX_OF_NAME = {"eps": r"\varepsilon", "slack": r"\xi"}
+"""LaTeX of names that formulas write otherwise."""
+_NAMES_IN_USE: ContextVar[frozenset[str]] = ContextVar("names_in_use", default=frozenset())
+"""Names of the problem that is printed."""
 _LATEX_OF_CHARACTER = {
     "\\": r"\backslash ",
     "{": r"\{",
@@ -40,7 +49,19 @@ def latex_name(name: str) -> str:
         return name
     if name in GREEK_NAMES:
         return f"\\{name}"
-    return upright_text(name)
+    latex = _LATEX_OF_NAME.get(name)
+    # A slack is not called xi if another variable has this name.
+    return upright_text(name) if latex is None or latex.lstrip("\\") in _NAMES_IN_USE.get() else latex
+
+
+@contextmanager
+def names_in_use(names: Iterable[str]) -> Iterator[None]:
+    """State the names of variables, functions and parameters that are printed in the block."""
+    token = _NAMES_IN_USE.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _NAMES_IN_USE.reset(token)
 
 
 def upright_text(text: str) -> str:
@@ -80,11 +101,15 @@ class ArraySymbols:
     """Symbols of the vectors and matrices of one program; a symbol stands for the same array in the whole program.
 
     The negative of an array that has a symbol is printed as minus this symbol. Different arrays with the same letter
-    and superscript get different primes, or different numbers in the superscript.
+    and superscript get different primes, or different numbers in the superscript. Arrays that the program has named
+    get these names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, named: Mapping[str, NamedConstant] | None = None) -> None:
         self._arrays: dict[tuple[str, str], list[Any]] = {}
+        self._named = dict(named or {})
+        self.used_names: list[str] = []
+        """Symbols of the named constants that were printed."""
 
     def symbol_of(self, letter: str, superscript: str, array: Any, is_negated: bool = False) -> tuple[str, float]:
         """Return (symbol, sign) of an array, such that the array is sign * symbol with sign 1 or -1.
@@ -92,6 +117,11 @@ class ArraySymbols:
         The symbol has no index. An array without a symbol gets a new one. If `is_negated`, the user wrote -array, so a
         new symbol represents -array, and the sign is -1.
         """
+        for name, constant in self._named.items():
+            for sign in (1.0, -1.0):
+                if _is_same(constant.values, sign * _as_dense(array, constant.values.shape)):
+                    self._use(name)
+                    return name, sign
         known = self._arrays.setdefault((letter, superscript), [])
         for position, array_of_symbol in enumerate(known):
             for sign in (1.0, -1.0):
@@ -100,6 +130,26 @@ class ArraySymbols:
         sign = -1.0 if is_negated else 1.0
         known.append(sign * array)
         return numbered_symbol(letter, superscript, len(known) - 1), sign
+
+    def named_rows(self, matrix: sp.csr_array) -> tuple[str, Vector] | None:
+        """Return (symbol, signs) if a matrix is a named constant with its rows multiplied by signs +-1, else None."""
+        for name, constant in self._named.items():
+            values = constant.values
+            if values.shape != matrix.shape:
+                continue
+            dense = matrix.toarray()
+            first = (values != 0).argmax(axis=1)
+            rows = np.arange(len(values))
+            signs = np.where(dense[rows, first] * values[rows, first] < 0, -1.0, 1.0)
+            if np.array_equal(signs[:, None] * values, dense):
+                self._use(name)
+                return name, signs
+        return None
+
+    def _use(self, name: str) -> None:
+        """Remember that a named constant was printed."""
+        if name not in self.used_names:
+            self.used_names.append(name)
 
     def values(self) -> dict[str, Any]:
         """Return a dictionary from every symbol to the array that it stands for."""
@@ -119,6 +169,12 @@ def numbered_symbol(letter: str, superscript: str, position: int) -> str:
     if not superscript:
         return letter + "'" * position
     return f"{letter}^{{{superscript}{f',{position + 1}' if position else ''}}}"
+
+
+def _as_dense(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return a sparse array of the given shape as a dense one; other arrays are unchanged."""
+    is_sparse: bool = sp.issparse(array)
+    return array.toarray() if is_sparse and array.shape == shape else array
 
 
 def _is_same(a: Any, b: Any) -> bool:

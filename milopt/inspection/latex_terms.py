@@ -31,6 +31,8 @@ from milopt.inspection.latex_coefficients import (
 )
 from milopt.inspection.latex_symbols import ArraySymbols, format_number, index_after, latex_name, upright_text
 
+MAX_LISTED_ENTRIES = 3
+"""Largest number of different coefficients of a sum that is printed entry by entry."""
 INSTANCE_INDEX = "x"
 """Index that stands for the instances x of a bag."""
 
@@ -111,12 +113,30 @@ def terms_of(expression: Expression, index: str, block: BlockNotation) -> list[L
     terms: list[LatexTerm] = []
     for leaf, coefficient in expression.terms:
         is_scalar, is_negated = not expression.shape, coefficient.is_negated
-        if coefficient.matrix.count_nonzero():
+        if is_scalar and _is_short_sum(leaf, coefficient.matrix):
+            row = sp.coo_array(coefficient.matrix)
+            terms += [
+                LatexTerm(float(value), "", entry_of(leaf, str(column + 1), block))
+                for column, value in zip(row.coords[1], row.data, strict=True)
+                if value
+            ]
+        elif coefficient.matrix.count_nonzero():
             terms.append(_constant_term(leaf, coefficient.matrix, index, block, is_scalar, is_negated))
         terms += [
             _parameter_term(leaf, product, index, block, is_scalar, is_negated) for product in coefficient.products
         ]
     return terms
+
+
+def _is_short_sum(leaf: Leaf, row: sp.csr_array) -> bool:
+    """Return True if the sum of a scalar expression over entries of a leaf is printed entry by entry.
+
+    Such a sum has few entries of a variable or parameter. The sum of all entries with equal coefficients is shorter.
+    """
+    if not isinstance(leaf, (Variable, Parameter)) or not leaf.shape:
+        return False
+    values = row.toarray().ravel()
+    return bool(0 < np.count_nonzero(values) <= MAX_LISTED_ENTRIES and (values != values[0]).any())
 
 
 def constant_of(expression: Expression, index: str, block: BlockNotation) -> LatexTerm | None:
@@ -198,6 +218,12 @@ def _constant_term(
     name = leaf_name(leaf)
     if isinstance(kind, GeneralMatrix):
         inner = index_after(index)
+        if (named := block.symbols.named_rows(matrix)) and index:
+            symbol, signs = named
+            value, factor = _coefficient_entry(signs, letter, name, index, block, is_negated)
+            return LatexTerm(
+                value, factor, rf"\sum_{{{inner}}} {symbol}_{{{index}{inner}}} {entry_of(leaf, inner, block)}"
+            )
         A, sign = block.coefficient("A", name, f"{index}{inner}", matrix, is_negated)
         return LatexTerm(sign, "", rf"\sum_{{{inner}}} {A} {entry_of(leaf, inner, block)}")
     if isinstance(kind, WeightedSum):

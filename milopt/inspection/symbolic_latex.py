@@ -19,7 +19,7 @@ from milopt.declaration.kernels.kernel import Kernel
 from milopt.declaration.programs.problem import Problem
 from milopt.errors import MiloptError
 from milopt.inspection.latex_line import LatexLine
-from milopt.inspection.latex_symbols import format_number, latex_name
+from milopt.inspection.latex_symbols import format_number, latex_name, names_in_use
 from milopt.inspection.number_names import names_of_numbers
 
 ProblemT = TypeVar("ProblemT", bound=Problem)
@@ -38,6 +38,14 @@ def lines_with_symbols(
 
     `make_lines` returns the lines of a problem with numbers.
     """
+    with names_in_use(_names_of(problem)):
+        return _lines_with_symbols(problem, make_lines)
+
+
+def _lines_with_symbols(
+    problem: ProblemT, make_lines: Callable[[ProblemT], tuple[LatexLine, ...]]
+) -> tuple[LatexLine, ...]:
+    """Return the lines as `lines_with_symbols` does, while the names of the problem are known."""
     plain = make_lines(problem)
     values = _named_values(problem)
     lines, used = plain, set[str]()
@@ -56,6 +64,11 @@ def lines_with_symbols(
     return (*lines, LatexLine("", body, r"\text{values of the hyper-parameters}"))
 
 
+def _names_of(problem: Problem) -> set[str]:
+    """Return the names of the variables, functions and parameters of a problem."""
+    return {name for part in problem.parts.values() for name in (*part.variables, *part.functions, *part.parameters)}
+
+
 def _symbol_choices(names: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the names that are tried as symbols: all, all but one, and so on.
 
@@ -72,7 +85,7 @@ def _named_values(problem: Problem) -> dict[str, float]:
     """
     if problem.redeclaration is None or problem.redeclaration.instance_count > MAX_REDECLARED_INSTANCES:
         return {}
-    taken = {name for part in problem.parts.values() for name in (*part.variables, *part.functions, *part.parameters)}
+    taken = _names_of(problem)
     values = problem.redeclaration.values.items()
     return {name: value for name, value in values if 0 < value < float("inf") and name not in taken}
 
@@ -113,6 +126,8 @@ def _latex_of_parameter(name: str) -> str:
 def _kernel_values(problem: Problem, text: str) -> dict[str, float]:
     """Return the values of the kernels' parameters whose symbols occur in the text, by LaTeX."""
     kernels = [function.kernel for part in problem.parts.values() for function in part.functions.values()]
+    constants = [constant for part in problem.parts.values() for constant in part.named_constants.values()]
+    kernels += [constant.kernel for constant in constants if constant.kernel is not None]
     return {
         _latex_of_parameter(name): value
         for kernel in kernels

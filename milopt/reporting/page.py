@@ -19,7 +19,7 @@ def make_page(documents: Sequence[Document], title: str = "") -> str:
     pictures = Pictures()
     sections = [make_section(document, pictures) for document in documents]
     sections += make_joint_sections(documents, pictures)
-    heading = title or (sections[0].heading if len(sections) == 1 else f"{len(sections)} results of milopt")
+    heading = title or (sections[0].heading if len(documents) == 1 else f"{len(documents)} results of milopt")
     body = [
         element("header", element("h1", heading), element("p", f"Written by milopt {milopt.__version__}.")),
         *([_overview_table(sections)] if len(sections) > 1 else []),

@@ -60,7 +60,8 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_fit(run, small_csv
         (("-m", "miles", "--protocol", "often"), "protocol"),
         (("-m", "miles", "--solver", "ecso"), "ecos"),
         (("-m", "miles", "--grid", "lm=1,2"), "lam"),
-        (("-m", "miles,mi-svm", "--set", "lam=1"), "mi-svm"),
+        (("-m", "miles,mi-svm", "--set", "lm=1"), "lam"),
+        (("-m", "miles,mi-svm", "--grid", "lam=1,2"), "mi-svm"),
     ],
 )
 def test_mistakes_print_one_sentence(run, small_csv: Path, arguments, words: str) -> None:
@@ -74,3 +75,36 @@ def test_models_are_given_as_a_list_or_one_by_one(run, small_csv: Path) -> None:
     for models in (("-m", "set-kernel-svm,mi-svm"), ("-m", "set-kernel-svm", "-m", "mi-svm")):
         table = run("evaluate", *rest, *models).json("evaluate")["table"]
         assert [row["model"] for row in table] == ["set-kernel-svm", "mi-svm"]
+
+
+def test_a_setting_is_that_of_the_models_that_have_it(run, small_csv: Path) -> None:
+    rest = ("--protocol", "1x2", "--no-store", "--json", "--set", "lam=0.1", "--set", "C=1", "--set", "kernel=linear")
+    both = run("evaluate", small_csv, "-m", "miles,mi-svm", *rest).json("evaluate")
+    assert [row["model"] for row in both["table"]] == ["miles", "mi-svm"]
+    assert "--set lam=0.1" in both["command"]
+    assert "--set C=1.0" in both["command"]
+
+
+@pytest.mark.parametrize("table_format", ["text", "latex", "markdown", "csv"])
+def test_a_wide_table_has_one_row_per_data_set(run, small_csv: Path, tmp_path: Path, table_format: str) -> None:
+    other = tmp_path / "other_set.csv"
+    other.write_text(small_csv.read_text().replace("0.3", "0.4"))
+    rest = ("-m", "miles,ls-svm", "--protocol", "1x2", "--no-store", "--set", "scale=minmax01")
+    outcome = run("evaluate", small_csv, other, *rest, "--wide", "--format", table_format)
+    assert outcome.code == 0, outcome.err
+    best = {"text": "*", "latex": r"\mathbf{", "markdown": "**", "csv": "standard error"}[table_format]
+    assert best in outcome.out
+    begin = {"text": "  {}  ", "latex": "{} & ", "markdown": "| {} | ", "csv": "{},"}[table_format]
+    names = {"latex": r"other\_set", "markdown": r"other\_set"}
+    for name in ("small", names.get(table_format, "other_set")):
+        assert sum(line.startswith(begin.format(name)[:-2]) for line in outcome.out.splitlines()) == 1
+    assert "--wide" in outcome.out + outcome.err
+
+
+def test_a_picture_of_several_data_sets_has_one_panel_each(run, small_csv: Path, tmp_path: Path) -> None:
+    other, picture = tmp_path / "other_set.csv", tmp_path / "picture.svg"
+    other.write_text(small_csv.read_text().replace("0.3", "0.4"))
+    options = ("-m", "miles,ls-svm", "--protocol", "1x2", "--no-store", "--set", "scale=none", "--plot", picture)
+    assert run("evaluate", small_csv, other, *options).code == 0
+    text = picture.read_text()
+    assert text.count(">small</text>") == text.count(">other_set</text>") == text.count(">miles</text>") == 1

@@ -58,6 +58,27 @@ def test_strips_have_every_fold_once_and_the_means_of_the_table() -> None:
     assert [label.get_text() for label in shown.ax_.get_yticklabels()] == ["ls-svm", "set-kernel-svm"]
 
 
+def test_strips_of_several_data_sets_are_panels_with_one_axis() -> None:
+    sets = [milopt.data.toy_bags(name, bags=24, seed=0) for name in ("clusters", "spanning")]
+    evaluations = milopt.evaluate(sets, ["ls-svm", "set-kernel-svm"], "3", grid={})
+    shown = AccuracyStripsDisplay.from_report(evaluations, ax=axes())
+    assert [panel.get_title() for panel in shown.axes_] == [data.name for data in sets]
+    assert len({panel.get_xlim() for panel in shown.axes_}) == 1
+    for report, panel in zip(evaluations, shown.axes_, strict=True):
+        drawn = np.sort(
+            np.concatenate([held.get_offsets()[:, 0] for held in panel.collections if held.get_offsets().size > 2])
+        )
+        np.testing.assert_allclose(drawn, np.sort([record.accuracy for record in report.records]))
+    with pytest.raises(ParameterError, match="empty"):
+        AccuracyStripsDisplay.from_report([])
+
+
+def test_the_axis_of_accuracies_ends_at_1() -> None:
+    report = milopt.evaluate(DATA, "set-kernel-svm", "3", grid={})
+    assert {record.accuracy for record in report.records} == {1.0}
+    assert AccuracyStripsDisplay.from_report(report, ax=axes()).ax_.get_xlim()[1] == 1.0
+
+
 def test_strips_of_a_comparison_have_one_strip_per_model(comparison) -> None:
     shown = AccuracyStripsDisplay.from_comparison(comparison, ax=axes())
     assert [strip.name for strip in shown.strips] == ["set-kernel-svm", "miles"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,34 @@ def test_frames_may_have_missing_values_for_an_imputer() -> None:
     assert make_pipeline(InstanceTransformer(SimpleImputer()), SetKernelSVM()).fit(data.bags, data.labels)
     with pytest.raises(BagsError, match="SimpleImputer"):
         SetKernelSVM().fit(data.bags, data.labels)
+
+
+@pytest.mark.parametrize("spelling", ["", "NaN", "NA", "?"])
+def test_tables_may_have_missing_values_for_an_imputer(tmp_path: Path, spelling: str) -> None:
+    rows = pd.DataFrame(GIVEN.reshape(-1, 2), columns=["a", "b"]).assign(
+        bag=np.repeat(range(12), 3), label=np.repeat(Y, 3)
+    )
+    file = tmp_path / "table.csv"
+    rows.to_csv(file, index=False, na_rep=spelling)
+    with pytest.raises(DataError, match=r"line 7: \"a\" is .*allow_missing=True .* imputer"):
+        milopt.load_data(file)
+    data = milopt.load_data(file, allow_missing=True)
+    assert np.array_equal(data.bags.instances, GIVEN.reshape(-1, 2), equal_nan=True)
+    assert make_pipeline(InstanceTransformer(SimpleImputer()), SetKernelSVM()).fit(data.bags, data.labels)
+    with pytest.raises(BagsError, match="SimpleImputer"):
+        SetKernelSVM().fit(data.bags, data.labels)
+
+
+@pytest.mark.parametrize("wrong", ["inf", "x"])
+def test_other_values_of_a_table_are_not_missing(tmp_path: Path, wrong: str) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(f"bag,label,a\n0,0,\n1,1,{wrong}\n")
+    with pytest.raises(DataError, match="line 3"):
+        milopt.load_data(file, allow_missing=True)
+    rows = tmp_path / "rows.svm"
+    rows.write_text("1 qid:1 1:1\n")
+    with pytest.raises(DataError, match="tables only"):
+        milopt.load_data(rows, allow_missing=True)
 
 
 @pytest.mark.parametrize("change", [lambda bags: bags, lambda bags: bags[:4], lambda bags: bags[[8, 1]], pickle.dumps])

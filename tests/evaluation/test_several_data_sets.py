@@ -9,7 +9,7 @@ import pytest
 
 import milopt
 from milopt.data.data_set import DataSet
-from milopt.errors import ParameterError
+from milopt.errors import ParameterError, UnknownNameError
 from milopt.evaluation.evaluate import evaluate
 
 from .compared import numbers
@@ -43,6 +43,32 @@ def test_the_table_has_one_row_per_data_set_and_model(sets: list[DataSet]) -> No
     assert [line.split()[0] for line in str(together).splitlines()[2:11]] == [d.name for d in sets for _ in range(3)]
     assert str(together).count("standard error") == 1
     assert json.loads(json.dumps(together.as_dict()))["evaluations"][2]["data"] == "toy_2"
+
+
+def test_the_table_for_a_paper_has_one_row_per_data_set_and_the_best_in_bold(sets: list[DataSet]) -> None:
+    together = evaluate(sets, MODELS, "3", grid={})
+    table, frame = together.accuracy_table(), together.accuracy_frame()
+    assert table.header == ("data", *MODELS.split(","))
+    assert [row[0] for row in table.rows] == frame["data"].tolist() == [data.name for data in sets]
+    for number, report in enumerate(together):
+        best = max(row.accuracy for row in report.table)
+        for row in report.table:
+            assert row.standard_error is not None
+            assert table.rows[number][table.header.index(row.model)] == f"{row.accuracy:.3f} ± {row.standard_error:.3f}"
+            assert ((number, row.model) in table.bold) == (row.accuracy > best - 1e-9)
+            assert frame[row.model][number] == row.accuracy
+            assert frame[f"{row.model} standard error"][number] == row.standard_error
+
+
+def test_a_setting_is_that_of_the_models_that_have_it(sets: list[DataSet]) -> None:
+    both = evaluate(sets[0], "set-kernel-svm,miles", "2", grid={}, settings={"C": 0.01, "lam": 2.0})
+    for model, settings in {"set-kernel-svm": {"C": 0.01}, "miles": {"lam": 2.0}}.items():
+        alone = evaluate(sets[0], model, "2", grid={}, settings=settings)
+        assert [record.scores for record in both.records if record.model == model] == [
+            record.scores for record in alone.records
+        ]
+    with pytest.raises(UnknownNameError, match="gamma"):
+        evaluate(sets[0], "set-kernel-svm,miles", "2", grid={}, settings={"gamma": 3.0})
 
 
 def test_several_evaluations_can_be_ranked(sets: list[DataSet]) -> None:

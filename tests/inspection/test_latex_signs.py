@@ -169,7 +169,7 @@ def test_both_sides_of_miordm_have_the_same_labels(golden_bags) -> None:
     bags, y = golden_bags
     _, lower, upper, *_ = latex_lines(MIORDM().program(bags, y))
     assert lower.body == r"y_{i} \max_{x \in B_{i}} f(x) \geq \frac{3}{10} - \xi_{i}"
-    assert upper.body == r"y_{i} \max_{x \in B_{i}} f(x) \leq \mathrm{eps}_{i} + 1.7"
+    assert upper.body == r"y_{i} \max_{x \in B_{i}} f(x) \leq \varepsilon_{i} + 1.7"
 
 
 def test_a_maximum_that_is_bounded_above_keeps_its_label(golden_bags) -> None:

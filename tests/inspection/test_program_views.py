@@ -433,12 +433,12 @@ def test_every_line_can_be_rendered(declare: Callable[[Bags], Program], bags: Ba
 
 def test_mi_svm_reads_like_its_paper(bags: Bags) -> None:
     objective, margin, slack, space = latex_lines(misvm(bags, Y))
-    assert objective.head == r"\min_{f, b, \mathrm{slack}}"
-    assert objective.body == r"\frac{1}{2} \|f\|^2 + 2 \sum_{i} \mathrm{slack}_{i}"
-    assert margin.body == r"y_{i} \left(\max_{x \in B_{i}} f(x) + b\right) \geq 1 - \mathrm{slack}_{i}"
+    assert objective.head == r"\min_{f, b, \xi}"
+    assert objective.body == r"\frac{1}{2} \|f\|^2 + 2 \sum_{i} \xi_{i}"
+    assert margin.body == r"y_{i} \left(\max_{x \in B_{i}} f(x) + b\right) \geq 1 - \xi_{i}"
     assert margin.where == r"i = 1, \ldots, 6,\ y \in \{-1, 1\}^{6}"
     assert margin.name == r"\mathrm{margin}"
-    assert slack.body == r"\mathrm{slack}_{i} \geq 0"
+    assert slack.body == r"\xi_{i} \geq 0"
     assert space.body == r"f \in \mathcal{H}_K"
 
 
@@ -450,7 +450,10 @@ def test_parameters_norms_means_and_matrices_have_their_symbols(bags: Bags) -> N
     assert latex_lines(ball(bags))[1].body == r"\|u\| \leq 1"
     margin = latex_lines(SetKernelSVM().program(bags, Y))[1]
     assert r"y_{i} \left(\frac{1}{|B_i|} \sum_{x \in B_i} f(x) + b\right)" in margin.body
-    assert r"\sum_{j} A^{\mathrm{margin},u}_{ij} u_{j}" in latex_lines(MILES().program(bags, Y))[1].body
+    assert (
+        r"y_{i} \left(\sum_{j} M_{ij} u_{j} - \sum_{j} M_{ij} v_{j} + b\right)"
+        in latex_lines(MILES().program(bags, Y))[1].body
+    )
     assert r"-\frac{1}{4} \sum_{i} w_{i} \left(f(x_{i}) + b\right)^2" in latex_lines(safe(bags, 0.5))[0].body.replace(
         "- ", "-"
     )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import milopt
 from milopt import RBF, BagClassifier, Kernel, Linear, Program, as_bags, bag_max
 from milopt.errors import DeclarationError
 from milopt.inspection.number_names import NumberNames, name_of_number, names_of_numbers
@@ -57,14 +58,14 @@ def test_one_minus_a_hyper_parameter_is_recognised() -> None:
 
 def test_mi_svm_is_printed_as_in_its_paper() -> None:
     objective, margin, *_, values = latex(MISVM(C=3.0, kernel=RBF(0.5)))
-    assert objective.split("& ")[1] == r"\frac{1}{2} \|f\|^2 + C \sum_{i} \mathrm{slack}_{i} \\"
-    assert r"\left(\max_{x \in B_{i}} f(x) + b\right) \geq 1 - \mathrm{slack}_{i}" in margin
+    assert objective.split("& ")[1] == r"\frac{1}{2} \|f\|^2 + C \sum_{i} \xi_{i} \\"
+    assert r"\left(\max_{x \in B_{i}} f(x) + b\right) \geq 1 - \xi_{i}" in margin
     assert values.startswith(r" & C = 3,\ s = \frac{1}{2} &&")
 
 
 def test_a_hyper_parameter_that_equals_another_number_gets_its_own_symbol() -> None:
-    assert r"+ C \sum_{i} \mathrm{slack}_{i}" in latex(MISVM(C=1.0))[0]
-    assert r"+ C \sum_{i} \mathrm{slack}_{i}" in latex(MISVM(C=0.5))[0]
+    assert r"+ C \sum_{i} \xi_{i}" in latex(MISVM(C=1.0))[0]
+    assert r"+ C \sum_{i} \xi_{i}" in latex(MISVM(C=0.5))[0]
     assert r"C = 1" in latex(MISVM(C=1.0))[-1]
 
 
@@ -78,7 +79,7 @@ def test_powers_and_differences_of_hyper_parameters_are_printed() -> None:
 
 def test_coefficients_with_one_value_per_class_are_defined() -> None:
     lines = latex(MILES(mu=0.25))
-    definition = r"c^{\mathrm{slack}}_{i} = \mu \text{ if } y_{i} = 1,\ \left(1 - \mu\right) \text{ if } y_{i} = -1"
+    definition = r"c^{\xi}_{i} = \mu \text{ if } y_{i} = 1,\ \left(1 - \mu\right) \text{ if } y_{i} = -1"
     assert any(definition in line for line in lines)
 
 
@@ -113,7 +114,7 @@ def test_a_name_that_the_program_uses_is_not_a_symbol() -> None:
 
         slack: float = 2.0
 
-    assert "slack} =" not in "".join(latex(NamesakeModel()))
+    assert r"\xi =" not in "".join(latex(NamesakeModel()))
 
 
 def test_a_program_without_a_model_has_no_values() -> None:
@@ -162,3 +163,47 @@ def test_large_problems_are_not_declared_again(monkeypatch: pytest.MonkeyPatch) 
     assert "+ 3 " in latex(MISVM(C=3.0))[0]
     monkeypatch.setattr("milopt.inspection.symbolic_latex.MAX_REDECLARED_INSTANCES", 42)
     assert "+ C " in latex(MISVM(C=3.0))[0]
+
+
+def own_program():
+    """Return a program of a user with a few variables."""
+    program = milopt.Program("own")
+    x, z, g = program.variable("x", 2), program.variable("z", 5), program.variable("g")
+    eps = program.variable("eps", lower=0)
+    program.minimize(g + eps)
+    program.subject_to(x[0] - x[1] <= g, name="d")
+    program.subject_to(z @ [1.0, 2.0, 3.0, 4.0, 0.5] >= 1 - eps, name="e")
+    program.subject_to(np.arange(15.0).reshape(3, 5) @ z <= g, name="h")
+    return program
+
+
+def test_short_sums_are_printed_entry_by_entry_and_constants_are_defined() -> None:
+    text = own_program().to_latex()
+    assert r"x_{1} - x_{2} \leq g &&" in text
+    assert r"\min_{x, z, g, \varepsilon}" in text
+    assert r"a^{\mathrm{e},z} = \left(1,\ 2,\ 3,\ 4,\ \frac{1}{2}\right)" in text
+    assert r"A^{\mathrm{h},z} \in \mathbb{R}^{3 \times 5} && \text{constants}" in text
+
+
+def test_a_slack_is_not_called_xi_beside_a_variable_of_this_name() -> None:
+    program = milopt.Program("both")
+    program.minimize(program.variable("xi", lower=0) + 2 * program.variable("slack", lower=0))
+    assert r"\xi + 2 \mathrm{slack}" in program.to_latex()
+
+
+@pytest.mark.parametrize(
+    ("model", "definition"),
+    [
+        (milopt.models.MILES(), r"M_{ij} = \max_{x \in B_{i}} K(x, z_{j}) && K(x, z) = \exp"),
+        (
+            milopt.models.MILES(),
+            r"y_{i} \left(\sum_{j} M_{ij} u_{j} - \sum_{j} M_{ij} v_{j} + b\right) \geq 1 - \xi_{i}",
+        ),
+        (milopt.models.SAFE(), r"w_{i} = \frac{1}{\sum_{j} K(x_{i}, x_{j})}"),
+        (milopt.models.BoxCountingSVM(), r"k'(x, z) = (\#"),
+        (milopt.models.BoxCountingSVM(), r"R = (R_1, \ldots, R_{8})"),
+    ],
+)
+def test_the_constants_of_a_model_are_defined(model, definition: str) -> None:
+    data = milopt.data.toy_bags("clusters", bags=8, seed=0)
+    assert definition in model.program(data.bags, data.labels).to_latex()

@@ -18,6 +18,11 @@ COMMANDS = re.compile(r"```sh\n(milopt .*?)\n```\n(?:\n```text\n(.*?)```)?", re.
 BLOCK = re.compile(r"^```(\S+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 """Any block of a page, with its language or its directive."""
 
+NOT_EXECUTED = re.compile(r"^```sh not-executed\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""Block of commands that are not executed."""
+LIST_ITEM = re.compile(r"\s*([*+-]|\d+\.) |\s")
+"""Beginning of a line of a list."""
+
 VOLATILE_LINES = ("certificate", "iterations", "seconds", "versions")
 """First words of report lines whose digits depend on the machine: rounding errors, iterations, times, versions."""
 
@@ -35,6 +40,25 @@ def commands_of(page: Path) -> list[tuple[str, str]]:
 def blocks_of(page: Path) -> list[tuple[str, str]]:
     """Return all fenced blocks of a page, each with its language; directives have braces around their name."""
     return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def commands_not_executed(page: Path) -> list[str]:
+    """Return the milopt commands of a page that are not executed; a command may continue on the next line."""
+    blocks = NOT_EXECUTED.findall(page.read_text(encoding="utf-8"))
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith("milopt ")]
+
+
+def indented_blocks_of(page: Path) -> list[str]:
+    """Return the first lines of all indented blocks of a page that do not belong to a list."""
+    text = re.sub(r"^```.*?^```$", "```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found, last, is_after_blank = [], "", True
+    for line in text.splitlines():
+        if line.startswith("    ") and is_after_blank and not LIST_ITEM.match(last):
+            found.append(line)
+        is_after_blank = not line.strip()
+        last = line if line.strip() else last
+    return found
 
 
 def first_command_of(page: Path) -> str:

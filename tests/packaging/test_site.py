@@ -21,11 +21,30 @@ pytest.importorskip("sphinx", reason="needs the extra milopt[docs]")
 sys.path.insert(0, str(DOCS / "_extensions"))
 
 import docstring_text  # noqa: E402
+import figure_directive  # noqa: E402
 import program_directive  # noqa: E402
 import reference_api  # noqa: E402
 import reference_commands  # noqa: E402
 import repository_links  # noqa: E402
 import rst  # noqa: E402
+
+FIGURE = re.compile(r"^```\{milopt-figure\} (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FIGURES = [
+    (page.name, caption, code)
+    for page in sorted(DOCS.glob("**/*.md"))
+    for caption, code in FIGURE.findall(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "caption", "code"), FIGURES)
+def test_the_figures_of_a_page_are_drawn(page: str, caption: str, code: str) -> None:
+    markup = figure_directive.draw_figure(code, "figure0", caption)
+    assert markup.startswith("<svg")
+    assert caption in markup
+
+
+def test_the_benchmarks_have_figures() -> None:
+    assert sum(page == "benchmarks.md" for page, _, _ in FIGURES) >= 2
 
 
 def test_indented_formulas_become_literal_blocks() -> None:

@@ -25,6 +25,7 @@ from milopt.declaration.programs.constant_rows import check_constant_rows
 from milopt.declaration.programs.constants import as_points
 from milopt.declaration.programs.expression import Constraint, Expression, Leaf, Operand, Shape, as_expression
 from milopt.declaration.programs.leaves import Function, FunctionEvaluation, Parameter, Variable
+from milopt.declaration.programs.named_constant import NamedConstant
 from milopt.declaration.programs.new_variable import as_shape, new_variable
 from milopt.declaration.programs.problem import Problem
 from milopt.declaration.programs.views import ProgramViews
@@ -114,6 +115,8 @@ class Program(ProgramViews, Problem):
         """Start of a scheme that chooses one instance per bag (see `schemes.start`); None starts from bag means."""
         self.labels: dict[str, tuple[str, ...]] = {}
         """Names of the entries of variable and constraint blocks, for programs that were read from a file."""
+        self.named_constants: dict[str, NamedConstant] = {}
+        """Constants that `to_latex` prints by a symbol and its definition, by symbol."""
 
     # -- declarations ------------------------------------------------------------------------------------------
 
@@ -577,6 +580,44 @@ class Program(ProgramViews, Problem):
         if not isinstance(sentence, str):
             raise DeclarationError(f"A remark must be a string, not {sentence!r}.")
         self.remarks = (*self.remarks, sentence)
+
+    def name_constant(self, symbol: str, values: npt.ArrayLike, meaning: str, kernel: Kernel | None = None) -> None:
+        r"""Name an array of constants, so that `to_latex` prints its symbol, and its meaning below the program.
+
+        Parameters
+        ----------
+        symbol : str
+            LaTeX of the symbol without index, such as "M".
+        values : array-like of shape (n,) or (m, n)
+            The constants. A matrix is recognised also if its rows are multiplied by signs, such as labels.
+        meaning : str
+            LaTeX of entry i, or of entry (i, j) of a matrix.
+        kernel : Kernel or None, default=None
+            Kernel that the meaning calls K.
+
+        Raises
+        ------
+        DeclarationError
+            If the symbol or the meaning is not a text, or the array has neither one nor two dimensions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import milopt
+        >>> program = milopt.Program("cover")
+        >>> x = program.variable("x", 3, lower=0)
+        >>> A = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.2]])
+        >>> program.name_constant("A", A, r"\text{share of } j \text{ in } i")
+        >>> program.minimize(x.sum())
+        >>> program.subject_to(A @ x >= 1, name="cover")
+        [2 x 3] @ x >= 1  (2 rows)
+        >>> "A_{ij} x_{j}" in program.to_latex()
+        True
+        """
+        array = np.asarray(values)
+        if not isinstance(symbol, str) or not isinstance(meaning, str) or array.ndim not in (1, 2):
+            raise DeclarationError("name_constant needs two texts and an array of one or two dimensions.")
+        self.named_constants[symbol] = NamedConstant(array, meaning, kernel)
 
     # -- queries -----------------------------------------------------------------------------------------------
 
