@@ -451,7 +451,8 @@ def _broadcast_operands(a: Expression, b: Expression) -> tuple[Expression, Expre
     """
     shape = common_shape(a.shape, b.shape)
     if shape is None:
-        raise DeclarationError(f"Shapes {a.shape} and {b.shape} do not match ({a.describe()} and {b.describe()}).")
+        texts = " and ".join(e.describe() if e.terms else "a constant" for e in (a, b))
+        raise DeclarationError(f"Shapes {a.shape} and {b.shape} do not match ({texts}).")
     if not shape:
         return a, b, shape, None
     a, b = broadcast(a, shape), broadcast(b, shape)
