@@ -24,14 +24,15 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from linear_scale import make_bags
-from timing import single_thread, table, time_call
+from timing import single_thread, table
 
 from milopt import RBF, BagClassifier, Bags, Linear, Nystrom, Options, RandomFourier
 from milopt.declaration.kernels.kernel import Kernel
+from milopt.errors import UncertifiedError
 from milopt.solving.registry import model_class
 
 KERNELS: dict[str, Kernel] = {
@@ -68,24 +69,35 @@ def measure(name: str, kernel: str, count: int, features: int, given: dict[str, 
     make_model(name, kernel, **given).fit(Bags(*few[:2]), few[2])  # load the algorithms
     model = make_model(name, kernel, options=Options(time_limit=limit), **given)
     X, offsets, y = make_bags(count, features)
-    began = perf_counter()
-    work, fitted = time_call(lambda: model.fit(Bags(X, offsets), y))
-    seconds = perf_counter() - began
-    result = fitted.result_
+    began, work = perf_counter(), process_time()
+    try:
+        result = model.fit(Bags(X, offsets), y).result_
+        figures = (
+            len(result.history),
+            str(result.point),
+            f"{result.certificate.worst:.0e}" if result.certificate else "-",
+        )
+    except UncertifiedError:  # the fit ended without a point
+        figures = (0, "none", "-")
+    work, seconds = process_time() - work, perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    residual = f"{result.certificate.worst:.0e}" if result.certificate else "-"
-    figures = (work, seconds, len(result.history), str(result.point), residual, memory)
-    return dict(zip(FIGURES, figures, strict=True)) | {"instances": X.shape[0], "raw": result.raw_status}
+    return dict(zip(FIGURES, (work, seconds, *figures, memory), strict=True)) | {"instances": X.shape[0]}
 
 
-def run(name: str, kernel: str, count: int, features: int, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of a fit in a process of its own; only `point` if the process failed."""
+def run(
+    name: str, kernel: str, count: int, features: int, given: dict[str, Any], seconds: float | None = None
+) -> dict[str, Any]:
+    """Return the figures of a fit in a process of its own; only `point` if it failed or took more than `seconds`."""
     case = json.dumps([name, kernel, count, features, given])
-    ended = subprocess.run([sys.executable, __file__, "--measure", case], capture_output=True, text=True, check=False)
-    if ended.returncode == 0:
-        figures: dict[str, Any] = json.loads(ended.stdout)
-        return figures
-    why = (ended.stderr.strip().splitlines() or [f"ended with {ended.returncode}"])[-1]
+    command = [sys.executable, __file__, "--measure", case]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+        if ended.returncode == 0:
+            figures: dict[str, Any] = json.loads(ended.stdout)
+            return figures
+        why = (ended.stderr.strip().splitlines() or [f"ended with {ended.returncode}"])[-1]
+    except subprocess.TimeoutExpired:
+        why = f"stopped after {seconds:.0f} s"
     return dict.fromkeys(FIGURES, math.nan) | {"point": why, "steps": 0, "residual": "-", "instances": 0}
 
 
