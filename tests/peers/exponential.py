@@ -72,21 +72,22 @@ def softmax_regression_cvxpy():
     return problem, W.value
 
 
+NOISE = np.array([0.8, 1.0, 1.2])
+
+
 @peer("cvxpy: Water filling in communications")
 def water_filling_milopt():
-    alpha = np.array([0.8, 1.0, 1.2])
     program = milopt.Program("water filling")
     x = program.variable("x", 3, lower=0)
-    program.maximize(milopt.log(alpha + x).sum())
+    program.maximize(milopt.log(NOISE + x).sum())
     program.subject_to(x.sum() == 1)
     result = milopt.solve(program)
     return result, result.values[x]
 
 
 def water_filling_cvxpy():
-    alpha = np.array([0.8, 1.0, 1.2])
     x = cp.Variable(3, nonneg=True)
-    problem = cp.Problem(cp.Maximize(cp.sum(cp.log(alpha + x))), [cp.sum(x) == 1])
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.log(NOISE + x))), [cp.sum(x) == 1])
     problem.solve(solver=cp.CLARABEL)
     return problem, x.value
 
@@ -113,20 +114,21 @@ def channel_capacity_cvxpy():
     return problem, x.value
 
 
+CHANNEL_GAINS = np.array([1.0, 1.5, 2.0, 2.5, 3.0])
+
+
 @peer("cvxpy: Optimal power and bandwidth allocation in a Gaussian broadcast channel")
 def power_allocation_milopt():
-    a = np.array([1.0, 1.5, 2.0, 2.5, 3.0])
     program = milopt.Program("channel")
     P, W = program.variable("P", 5), program.variable("W", 5)
-    program.minimize(milopt.relative_entropy(W, W + a * P))
+    program.minimize(milopt.relative_entropy(W, W + CHANNEL_GAINS * P))
     program.subject_to([P >= 0, W >= 0, P.sum() == 0.5, W.sum() == 1.0])
     return (milopt.solve(program),)
 
 
 def power_allocation_cvxpy():
-    a = np.array([1.0, 1.5, 2.0, 2.5, 3.0])
     P, W = cp.Variable(5), cp.Variable(5)
-    rates = cp.sum(cp.rel_entr(W, W + cp.multiply(a, P)))
+    rates = cp.sum(cp.rel_entr(W, W + cp.multiply(CHANNEL_GAINS, P)))
     problem = cp.Problem(cp.Minimize(rates), [P >= 0, W >= 0, cp.sum(P) == 0.5, cp.sum(W) == 1.0])
     problem.solve(solver=cp.CLARABEL)
     return (problem,)

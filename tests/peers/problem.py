@@ -2,6 +2,9 @@
 
 A problem is a pair of functions, `diet_milopt` and `diet_cvxpy`. Each declares the problem, solves it, and returns the
 result (or the problem of cvxpy), followed by answers that are unique: values, multipliers, optima of earlier solves.
+
+The optimal value of a problem whose page states none is derived by numpy and scipy from the same data: the function
+`fir_filter` of `derived_second_order.py` belongs to the problem `fir_filter` of `second_order.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 FAMILIES = (
@@ -45,11 +49,18 @@ class PeerProblem:
     """Optimal value with as many digits as the page states; empty if it states none."""
     rewritten: str = ""
     """Reason why the declaration in milopt is not a direct transcription; empty if it is one."""
+    derived: Callable[[], float] | None = None
+    """Return the optimal value by a closed form, enumeration, linear algebra or scipy; None if not needed."""
 
     @property
     def is_documented(self) -> bool:
         """Whether the documentation of another modelling language has the problem."""
         return not self.source.startswith("textbook")
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the answer is known without milopt and cvxpy: stated by the page, or derived."""
+        return bool(self.known) or self.derived is not None
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -72,11 +83,22 @@ def problems() -> list[PeerProblem]:
     result = []
     for family in FAMILIES:
         functions = vars(import_module(f"tests.peers.{family}"))
+        derivations = derived_values(family)
         for name, function in functions.items():
             if hasattr(function, "about"):
                 own = name.removesuffix("_milopt")
-                result.append(PeerProblem(own, family, function, functions[f"{own}_cvxpy"], *function.about))
+                both, derived = (function, functions[f"{own}_cvxpy"]), derivations.get(own)
+                result.append(PeerProblem(own, family, *both, *function.about, derived))
     return result
+
+
+def derived_values(family: str) -> dict[str, Callable[[], float]]:
+    """Return the functions without parameters that the module of derivations of a family defines, by name."""
+    name = f"tests.peers.derived_{family}"
+    if find_spec(name) is None:
+        return {}
+    functions = inspect.getmembers(import_module(name), inspect.isfunction)
+    return {own: f for own, f in functions if f.__module__ == name and not inspect.signature(f).parameters}
 
 
 def code_lines(function: Callable[..., object]) -> int:

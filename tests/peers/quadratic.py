@@ -37,10 +37,14 @@ def quadratic_program_cvxpy():
     return problem, x.value
 
 
+QPSOLVERS_M = np.array([[1.0, 2.0, 0.0], [-8.0, 3.0, 2.0], [0.0, 1.0, 1.0]])
+QPSOLVERS_G = np.array([[1.0, 2.0, 1.0], [2.0, 0.0, 1.0], [-1.0, 2.0, -1.0]])
+QPSOLVERS_H = np.array([3.0, 2.0, -2.0])
+
+
 @peer("qpsolvers: Quadratic programming, the first example")
 def qpsolvers_example_milopt():
-    M = np.array([[1.0, 2.0, 0.0], [-8.0, 3.0, 2.0], [0.0, 1.0, 1.0]])
-    G, h = np.array([[1.0, 2.0, 1.0], [2.0, 0.0, 1.0], [-1.0, 2.0, -1.0]]), np.array([3.0, 2.0, -2.0])
+    M, G, h = QPSOLVERS_M, QPSOLVERS_G, QPSOLVERS_H
     program = milopt.Program()
     x = program.variable("x", 3)
     program.minimize(0.5 * milopt.quad_form(x, M.T @ M) + [3.0, 2.0, 3.0] @ (M @ x))
@@ -50,8 +54,7 @@ def qpsolvers_example_milopt():
 
 
 def qpsolvers_example_cvxpy():
-    M = np.array([[1.0, 2.0, 0.0], [-8.0, 3.0, 2.0], [0.0, 1.0, 1.0]])
-    G, h = np.array([[1.0, 2.0, 1.0], [2.0, 0.0, 1.0], [-1.0, 2.0, -1.0]]), np.array([3.0, 2.0, -2.0])
+    M, G, h = QPSOLVERS_M, QPSOLVERS_G, QPSOLVERS_H
     x = cp.Variable(3)
     objective = cp.Minimize(0.5 * cp.quad_form(x, M.T @ M) + np.array([3.0, 2.0, 3.0]) @ (M @ x))
     problem = cp.Problem(objective, [G @ x <= h, cp.sum(x) == 1])

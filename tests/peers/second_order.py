@@ -99,23 +99,24 @@ def jump_soc_cvxpy():
     return problem, x.value
 
 
+JUMP_INPUT, JUMP_OUTPUT = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.45, 1.04, 1.51, 1.97])
+
+
 @peer("JuMP: Conic tips and tricks, the rotated second-order cone")
 def jump_rotated_soc_milopt():
-    data, target = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.45, 1.04, 1.51, 1.97])
     program = milopt.Program()
     theta = program.variable("theta")
     t = program.variable("t")
     program.minimize(t)
-    program.subject_to(milopt.quad_over_lin(theta * data - target, 1.0) <= t)
+    program.subject_to(milopt.quad_over_lin(theta * JUMP_INPUT - JUMP_OUTPUT, 1.0) <= t)
     result = milopt.solve(program)
     return result, result.values[theta]
 
 
 def jump_rotated_soc_cvxpy():
-    data, target = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.45, 1.04, 1.51, 1.97])
     theta = cp.Variable()
     t = cp.Variable()
-    problem = cp.Problem(cp.Minimize(t), [cp.quad_over_lin(theta * data - target, 1.0) <= t])
+    problem = cp.Problem(cp.Minimize(t), [cp.quad_over_lin(theta * JUMP_INPUT - JUMP_OUTPUT, 1.0) <= t])
     problem.solve(solver=cp.CLARABEL)
     return problem, theta.value
 

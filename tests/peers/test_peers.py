@@ -1,4 +1,7 @@
-"""Every problem has the same status, optimum and unique answers in milopt, in cvxpy and on its page."""
+"""Every problem has the same status, optimum and unique answers in milopt, in cvxpy and on its page.
+
+If the page states no optimum, milopt finds the one that numpy and scipy derive from the same data.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ import numpy as np
 import pytest
 
 import milopt
-from tests.peers.problem import PeerProblem, problems
+from tests.peers.problem import FAMILIES, PeerProblem, derived_values, problems
 
 OBJECTIVE = 1e-6
 ANSWERS = 1e-4
 """Relative tolerance of answers other than the optimum; a solver stops at 1e-8 in the optimum."""
 PROBLEMS = problems()
+DERIVED = [problem for problem in PROBLEMS if problem.derived]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::RuntimeWarning:cvxpy", "ignore:The problem has an expression:UserWarning"
 )
@@ -36,6 +40,13 @@ def test_milopt_and_cvxpy_agree(problem: PeerProblem) -> None:
     for our, their in zip(ours, theirs, strict=True):
         assert np.shape(our) == np.shape(their)
         assert agree(our, their, ANSWERS), (our, their)
+
+
+@pytest.mark.parametrize("problem", DERIVED, ids=[problem.name for problem in DERIVED])
+def test_milopt_finds_the_derived_optimum(problem: PeerProblem) -> None:
+    assert problem.derived is not None
+    result, *_ = problem.milopt()
+    assert result.objective == pytest.approx(problem.derived(), rel=OBJECTIVE, abs=0.0)
 
 
 def agree(ours: object, theirs: object, tolerance: float) -> bool:
@@ -60,3 +71,15 @@ def test_there_are_enough_problems_and_few_of_them_are_rewritten() -> None:
     assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
     assert sum(problem.is_documented for problem in PROBLEMS) >= 100
     assert sum(bool(problem.rewritten) for problem in PROBLEMS) <= 0.05 * len(PROBLEMS)
+
+
+def test_every_documented_problem_has_an_answer_that_is_neither_of_milopt_nor_of_cvxpy() -> None:
+    documented = [problem for problem in PROBLEMS if problem.is_documented]
+    assert [problem.name for problem in documented if not problem.has_answer] == []
+    assert sum(problem.has_answer for problem in documented) >= 100
+
+
+def test_every_derivation_belongs_to_a_problem() -> None:
+    names = {(problem.family, problem.name) for problem in PROBLEMS}
+    unused = [(family, name) for family in FAMILIES for name in derived_values(family) if (family, name) not in names]
+    assert unused == []
