@@ -9,13 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from milopt.arrays import Floats, Index, Points
+from milopt.deadline import seconds_left
 from milopt.declaration.array_conversion import as_canonical_csr, to_float_array
 from milopt.declaration.bags.bag_rows import BagRows
 from milopt.declaration.bags.scaled_rows import is_scaled_rows
-from milopt.errors import BagsError
+from milopt.errors import BagsError, TimeLimitError
 
 _CACHE_BLOCK_BYTES = 2**20
 """Size of the blocks of rows that are processed at once, in bytes: a block should fit into the processor's cache."""
+MAX_UNINTERRUPTED_VALUES = 2**26
+"""Number of inner products up to which the deadline is not checked: about a second of work for 100 features."""
 
 
 def as_point_rows(given: Any) -> Points:
@@ -45,7 +48,13 @@ def point_blocks(points: Points) -> Iterator[tuple[slice, Points]]:
 
 
 def inner_products(A: Points, B: Points) -> Floats:
-    """Return A B', the inner products of the rows of A and B, as a dense array."""
+    """Return A B', the inner products of the rows of A and B, as a dense array.
+
+    Large products are computed in blocks if there is a deadline; `TimeLimitError` is raised if it is reached.
+    """
+    is_large = A.shape[0] * B.shape[0] > MAX_UNINTERRUPTED_VALUES and seconds_left() is not None
+    if is_large and isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        return _inner_products_until_deadline(A, B)
     if not (isinstance(A, sp.csr_array) and isinstance(B, sp.csr_array)):
         # If B is A, numpy computes one triangle and mirrors it.
         return np.asarray(A @ B.T, dtype=np.float64)
@@ -53,6 +62,26 @@ def inner_products(A: Points, B: Points) -> Floats:
     columns = B.T.tocsr()
     for rows in cache_sized_slices(result):
         result[rows] = (A[rows] @ columns).toarray()
+    return result
+
+
+def _inner_products_until_deadline(A: Floats, B: Floats) -> Floats:
+    """Return A B', or raise `TimeLimitError` if the deadline is reached; if B is A, the result is symmetric."""
+    result = np.empty((A.shape[0], B.shape[0]))
+    step = max(1, MAX_UNINTERRUPTED_VALUES // (8 * B.shape[0]))
+    for start in range(0, A.shape[0], step):
+        if seconds_left() == 0.0:
+            raise TimeLimitError(
+                f"The time limit was reached while {A.shape[0]} x {B.shape[0]} kernel values were computed: increase "
+                "it, or use a solver that takes features."
+            )
+        rows = slice(start, start + step)
+        if B is A:
+            result[rows, :start] = A[rows] @ A[:start].T
+            result[:start, rows] = result[rows, :start].T
+            result[rows, rows] = A[rows] @ A[rows].T
+        else:
+            result[rows] = A[rows] @ B.T
     return result
 
 
