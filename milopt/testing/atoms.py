@@ -51,8 +51,8 @@ def check_atom(atom: Atom, *, seed: int = 0, points: int = 12) -> None:
     """
     if not isinstance(atom, Atom) or atom.function is not None:
         raise TypeError(
-            f"check_atom needs an atom of an expression, not {atom!r}; a concave function is minus an atom, "
-            "which is e.terms[0][0]."
+            f"check_atom needs an atom of an expression, not {atom!r}. A concave function is minus an atom, and a "
+            "scaled one a number times an atom: that atom is e.terms[0][0]."
         )
     _check_shapes(atom)
     check_returns(atom, seed)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from milopt.declaration.atoms import Atom, absolute, entropy, huber, logistic, norm, quad_form, relative_entropy, square
+from milopt.declaration.atoms.huber import Huber
 from milopt.declaration.atoms.membership import non_negative
 from milopt.testing import AtomError, check_atom
 from tests.declaration.atoms.cases import CASES, atom_of, variable
@@ -166,7 +167,7 @@ def test_the_edge_of_a_domain_is_checked() -> None:
 
 
 def test_only_atoms_of_expressions_are_checked() -> None:
-    with pytest.raises(TypeError, match="a concave function is minus an atom"):
+    with pytest.raises(TypeError, match="A concave function is minus an atom"):
         check_atom(entropy(variable(3)))  # type: ignore[arg-type]
 
 
@@ -190,3 +191,8 @@ def test_equal_seeds_give_equal_points() -> None:
         check_atom(alter_atom(atom, value=value), points=3)
         seen.append(points)
     assert all(np.array_equal(a, b) for a, b in zip(*seen, strict=True))
+
+
+def test_a_quadratic_atom_must_define_its_matrix():
+    with pytest.raises(TypeError, match="has is_quadratic = True: it must define quadratic"):
+        type("Forgetful", (Huber,), {"is_quadratic": True})

@@ -121,6 +121,9 @@ class Atom(Leaf, ABC):
                 f"not {cls.cones!r}."
             )
 
+        if cls.is_quadratic and cls.quadratic is Atom.quadratic:
+            raise TypeError(f"The atom {cls.__name__} has is_quadratic = True: it must define quadratic.")
+
     def __init__(self, argument: Expression | Function, segments: Segments, shape: Shape) -> None:
         entrywise = isinstance(argument, Expression) and segments.count == segments.entry_count == argument.size
         super().__init__(shape, argument.bags if entrywise and isinstance(argument, Expression) else None)
@@ -239,7 +242,7 @@ class Atom(Leaf, ABC):
         return True
 
     def quadratic(self, weights: Vector) -> Weight | None:
-        """Return W with weights @ atom(e) = e'We, as a matrix or its diagonal; None if the atom is not quadratic."""
+        """Return W with weights @ atom(e) = e'We, as a matrix or its diagonal; None only if `is_quadratic` is False."""
         return None
 
     @property
