@@ -211,7 +211,7 @@ class BoxCountingSVM(BagClassifier):
         return kernel.count_outside(self._scale_new_bags(bags))
 
     def _build_kernel(self, bags: Bags) -> BagKernel:
-        """Return the kernel of f that `gram` makes from the hyper-parameter `kernel`, fitted to the training bags."""
+        """Return the kernel of f, built as `gram` selects, from the hyper-parameter `kernel` fitted to the bags."""
         check_choice("gram", self.gram, ("empirical", "clipped", "plain"))
         fitted = as_bag_kernel(self.kernel).fitted_to(bags)
         power_kernel = PowerKernel(fitted, resolve_tau(self.tau, bags.dimension), self.normalise)

@@ -115,7 +115,8 @@ class GMIL1(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ParameterError
-            If `promotion` is not a number above 1.
+            If `promotion` is not a number above 1, `epochs` is not a positive integer, `bins` or `binning` is invalid,
+            or `positive` is not one of the labels.
         BagsError
             If there is not one label per bag, or not two classes.
         """

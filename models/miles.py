@@ -18,9 +18,10 @@ every optimum. The dual of the program with this bound on 1'(u + v) is
 
     max  1'd - g   s.t.  sum_i y_i d_i h(B_i) - R lambda <= g for every h,   y'd = 0,   0 <= d_i <= c_i,   g >= 0
 
-with the columns h = +-R M[., z]. It has the same optimum. For all d that the rows without h allow, the largest
-violation gives a g with which (d, g) is feasible, and therefore a bound on the optimum: the bound that certifies the
-answer comes from the columns of all z. The multiplier of the row of h, times R, is the entry of u (+) or v (-).
+with the columns h = +-R M[., z]. It has the same optimum. At any d that satisfies the rows without h, let g be the
+largest violation of the rows of all h at g = 0, but at least 0. Then (d, g) is feasible, and 1'd - g bounds the
+optimum. The bound that certifies the answer therefore comes from the columns of all z. The multiplier of the row of h,
+times R, is the entry of u (+) or v (-).
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ class MILES(BagClassifier):
         program = Program("column")
         prices = program.parameter("d", len(bags), sign=+1)
         a = program.function("a", MaxSimilarity(self.kernel), dictionary=single_instance_bags(Z))
-        # The objective of the minimised master that the row of the column h = a(bags) requires at the prices d.
+        # Objective g - 1'd of the master (minimised), with the smallest g that the row of h = a(bags) allows at d.
         program.maximize((y * prices) @ a(bags) - radius * lam - prices.sum())
         program.subject_to(norm1(a.coefficients) <= radius, name="ball")
         oracle = Oracle(program, {prices: d}, column=a, instances=lambda x: a(single_instance_bags(x)))

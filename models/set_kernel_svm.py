@@ -10,7 +10,8 @@ w_i is the weight of bag i. The dual is that of the C-SVM on the set kernel
 
     "mean"      n_i, the number of instances
     "sum"       1
-    "feature"   sqrt(sum_{x, x' in B_i} K(x, x')), for which sum_{x in B_i} K(x, .) / c_i has norm 1
+    "feature"   sqrt(sum_{x, x' in B_i} K(x, x')), for which sum_{x in B_i} K(x, .) / c_i has norm 1 (1 if the sum is
+                not positive)
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class SetKernelSVM(BagClassifier):
         Kernel between instances.
     normalise : {"mean", "sum", "feature"}, default="mean"
         Divisor c_i: the number of instances of bag i ("mean"), 1 ("sum"), or sqrt(sum_{x, x' in B_i} K(x, x'))
-        ("feature"), for which k_set(B_i, B_i) = 1.
+        ("feature"), for which k_set(B_i, B_i) = 1. If this sum is not positive, c_i = 1.
 
     Attributes
     ----------

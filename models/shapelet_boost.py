@@ -21,12 +21,12 @@ for p = rho - b, a quantile of s_i over the positive bags, and one for q = rho +
 bags. Half of d lies on the positive bags with s_i <= p, and half on the negative bags with -s_i <= q. If all p (or q)
 of an interval are optimal, the middle of the interval is used, or its lower end if it is unbounded.
 
-y'd = 0 requires that nu is at most twice the smaller class's fraction of the weight; a larger nu is lowered to this
-limit. Then all bags of the smaller class may lie within the margin, and every larger p (if this is the positive class)
-or q (if it is the negative class) is optimal too: a larger q raises b and rho by the same amount, a larger p lowers b
-and raises rho. If `class_weight` is given and nu was lowered, this freedom is used to favour the heavier class: b is
-raised by (nu / lowered nu - 1) |rho| if the positive class is heavier, and lowered by this amount if the negative class
-is heavier.
+y'd = 0 requires that nu is at most twice the smaller class's fraction of the weight. A larger nu is lowered to this
+limit. Then all bags of the smaller class may lie within the margin, and b is not unique. If the positive class is the
+smaller one, every larger p is optimal too: it lowers b and raises rho by the same amount. If the negative class is the
+smaller one, every larger q is optimal too: it raises b and rho by the same amount. If `class_weight` is given and nu
+was lowered, b is shifted by (nu / lowered nu - 1) |rho| in favour of the heavier class. A heavier positive class raises
+b, and a heavier negative class lowers it.
 """
 
 from __future__ import annotations
@@ -163,13 +163,14 @@ class ShapeletBoost(EnsembleClassifier):
         Raises
         ------
         ParameterError
-            If `window` has no length.
+            If a hyper-parameter is invalid: `nu`, `ball`, `radius`, `dictionary`, `window` (also without a length), or
+            `oracle`.
         """
         nu = check_fraction("nu", self.nu)
         if self.bias:
             nu = clip_nu(nu, y, weight)
         master = Program("soft margin")
-        # 1'd = 1 keeps every d_i below 1, so a bound above 2 has no effect; the huge bounds of a tiny nu would only
+        # 1'd = 1 implies d_i <= 1, so that capping the bounds at 2 changes nothing. The huge bounds of a tiny nu would
         # worsen the scaling of the program.
         d = master.variable("d", len(bags), lower=0, upper=np.minimum(weight / (nu * weight.sum()), 2.0))
         gamma = master.variable("gamma")

@@ -92,7 +92,7 @@ class SoftKSC(BagClassifier):
 
     @property
     def receives_fitted_kernels(self) -> bool:
-        """False: `declare` fits the kernels itself, because `bag_kernel` compares memberships, known only there."""
+        """False: `declare` fits the kernels, as `bag_kernel` compares memberships, which only `declare` computes."""
         return False
 
     @property
@@ -109,7 +109,7 @@ class SoftKSC(BagClassifier):
         Raises
         ------
         ParameterError
-            If `clusters` exceeds the number of instances.
+            If `C` is not positive, or `clusters` is not an integer from 2 to the number of instances.
         """
         C, clusters = check_positive("C", self.C), check_integer("clusters", self.clusters, 2)
         X = bags.instances

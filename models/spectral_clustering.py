@@ -109,7 +109,8 @@ class SpectralBagClustering(Fields, BaseEstimator):
         Raises
         ------
         ParameterError
-            If `clusters` exceeds the number of instances, or `kernel` is not a kernel.
+            If `clusters` is not an integer from 2 to the number of instances, `kernel` is not a kernel, or
+            `aggregation`, `core` or `scale` is not one of its choices.
         """
         checked = check_training_bags(self, bags)
         check_choice("aggregation", self.aggregation, ("sum", "mean"))

@@ -94,7 +94,10 @@ class Clarabel(Solver):
 
 
 class ClarabelEngine(Engine):
-    """Engine that writes a new q or g into Clarabel's model, and builds a new model after any other change."""
+    """Engine that writes a new q or g into Clarabel's model if possible, and otherwise builds a new model.
+
+    Clarabel allows such updates from version 0.11 on, and only if its presolve removed no rows.
+    """
 
     def __init__(self, form: StandardForm, options: Options) -> None:
         super().__init__(form, options)

@@ -2,12 +2,12 @@
 
 The pure Python reference is `exact.count_by_recursion`.
 
-    k = sum_{i, j} |B(p_i, q_j)| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}})
-    U(S, X) = sum_r |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}})
-
 P = {p_i} and Q = {q_j} are the points of two bags, and k is the number of boxes that meet both bags. |B(S)|, the volume
-of S, is the number of boxes that contain all points of S. U(S, X) is the number of boxes that contain all points of S
-and at least one point of X = {x_r}.
+of S, is the number of boxes that contain all points of the set S. U(S, X) is the number of these boxes that also
+contain at least one point of X = {x_r}. The sign u is the union of sets.
+
+    k = sum_{i, j} ( |B({p_i, q_j})| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}}) )
+    U(S, X) = sum_r ( |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}}) )
 
 The x_r are sorted by decreasing |B(S u {x_r})|, so that a redundant point comes after the point that makes it
 redundant. Volumes are relative to the largest volume of the pair, which is at most k. Volumes below `NEGLIGIBLE_VOLUME`

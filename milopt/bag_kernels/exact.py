@@ -103,11 +103,14 @@ def count_by_sweep(P: GridPoints, Q: GridPoints, s: GridPoint) -> int:
 
 
 def count_by_recursion(P: GridPoints, Q: GridPoints, s: GridPoint) -> int:
-    """Return k(P, Q) by a recursion over pairs (p, q): each pair adds the boxes that contain it, and no earlier pair.
+    """Return k(P, Q) by a recursion over pairs of points.
 
-    k = sum_{i, j} |B(p_i, q_j)| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}}),
-    U(S, X) = sum_r |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}}):  the boxes that contain S and at least one point of
-    X.
+    |B(S)| is the number of boxes that contain all points of the set S. U(S, X) is the number of these boxes that also
+    contain at least one point of X = {x_r}. The sign u is the union of sets. Each pair (p_i, q_j) adds the boxes that
+    contain p_i and q_j but no earlier point of P or Q:
+
+        k = sum_{i, j} ( |B({p_i, q_j})| - U({p_i, q_j}, {p_1..p_{i-1}} u {q_1..q_{j-1}}) ),
+        U(S, X) = sum_r ( |B(S u {x_r})| - U(S u {x_r}, {x_1..x_{r-1}}) ).
     """
     return sum(
         count_boxes_containing((p, q), s) - _count_union((p, q), [*P[:i], *Q[:j]], s)

@@ -212,7 +212,7 @@ class AffineLowering:
         return self._kernel_rows[key]
 
     def _first_point_index(self, function: Function, points: Points) -> int:
-        """Return the place of the first point of the array `points`, which must be registered (`register_points`)."""
+        """Return the index, among the points of a function, of the first point of `points`, a registered array."""
         start = 0
         for known in self._points[function]:
             if known is points:

@@ -86,10 +86,10 @@ def dual_unsupported_reason(form: EvaluationForm, stationary: bool = False) -> s
 
 
 class DualForm(CompiledForm):
-    """Dual program of the `active` rows of an evaluation form (see the module docstring for r+ and r-).
+    """Dual program of the `active` rows of an evaluation form.
 
-    The columns of the dual are the multipliers of these rows and of the rows r - w = 0 that `separate_squares` adds,
-    followed by r+ and r- of some primal columns.
+    The columns of the dual are the multipliers of these rows and of the rows s - w = 0 that `separate_squares` adds for
+    squares s'Ws. They are followed by r+ and r-, the reduced costs of bounds, of some primal columns.
     """
 
     def __init__(self, source: EvaluationForm, spaces: Sequence[KernelSpace], active: Index) -> None:

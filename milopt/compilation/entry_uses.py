@@ -1,6 +1,7 @@
-"""Where a program uses each atom entry that is needed from above: in a single declared row, or in several places.
+"""Where a program needs an upper bound of each entry of an atom: in a single declared row, or in several places.
 
-If an entry is used in a single row, its epigraph is written into that row. Any other entry gets an auxiliary column.
+If an upper bound of an entry is used in a single row, its epigraph is written into that row. Any other entry gets an
+auxiliary column.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from milopt.declaration.programs.program import Program
 
 
 class EntryUses:
-    """Uses of the entries of one atom in which the entries are needed from above."""
+    """Where a program needs an upper bound (the epigraph) of each entry of one atom."""
 
     def __init__(self, size: int) -> None:
         self.rows = np.zeros(size, dtype=np.intp)

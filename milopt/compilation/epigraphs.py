@@ -69,7 +69,7 @@ class Epigraphs:
         return [block for epigraph in self.lowered for block in epigraph.blocks]
 
     def refresh_blocks(self, has_changed: Callable[[Atom], bool]) -> list[str]:
-        """Compute the auxiliary rows again of all atoms with `has_changed(atom)`; return the names of their blocks."""
+        """Recompute the auxiliary rows of all atoms with `has_changed(atom)`; return the names of their blocks."""
         changed = [epigraph for epigraph in self.lowered if has_changed(epigraph.atom)]
         for epigraph in changed:
             epigraph.blocks = self._epigraph_blocks(epigraph)

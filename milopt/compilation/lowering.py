@@ -89,9 +89,10 @@ class Lowering:
             self._expansions.pop(name, None)
 
     def refresh_auxiliary(self, touched: Collection[int]) -> list[str]:
-        """Compute the auxiliary rows again of all atoms whose argument contains a changed leaf.
+        """Recompute the auxiliary rows of all atoms whose argument contains a changed leaf.
 
-        `touched` contains the ids of the changed leaves. Return the names of the blocks that were computed again.
+        `touched` contains the ids of the changed leaves. Atoms of a function, such as ||f||, are skipped. Return the
+        names of the recomputed blocks.
         """
         return self.epigraphs.refresh_blocks(
             lambda atom: atom.function is None and any(id(leaf) in touched for leaf in leaves(atom.argument))

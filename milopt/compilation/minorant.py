@@ -1,4 +1,4 @@
-"""Minorants: affine lower bounds that replace atoms where a lower bound of the atom is needed (its other side).
+"""Minorants: affine lower bounds that replace convex atoms where only a concave term is allowed (their other side).
 
 Examples are the value of a maximum at one instance per bag (the witness), and tangents.
 """

@@ -1,9 +1,10 @@
-"""Relaxation for the proof of a bound: affine minorants replace the atoms that are needed from above.
+"""Relaxation for the proof of a bound: affine minorants replace the atoms whose upper bound matters (epigraph).
 
-For a convex atom phi with conjugate phi* and any slopes g,  phi(e) >= g'e - phi*(g).  If such a minorant replaces each
-atom that is needed from above, the program has no non-polyhedral cones and no epigraph rows, and its optimum is a lower
-bound on the optimum of the original program. Therefore a bound that follows from multipliers of the declared rows is
-proved with values and conjugates of atoms alone; it does not depend on how their epigraphs were formulated.
+For a convex atom phi with conjugate phi* and any slopes g,  phi(e) >= g'e - phi*(g).  Such a minorant replaces each
+atom that has an epigraph in the original program. The program then has no non-polyhedral cones and no epigraph rows,
+and its optimum is a lower bound on the optimum of the original program. A bound that follows from multipliers of the
+declared rows is therefore proved with values and conjugates of atoms alone. It does not depend on how the epigraphs
+were formulated.
 """
 
 from __future__ import annotations

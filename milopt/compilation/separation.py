@@ -1,4 +1,4 @@
-"""Evaluation form with separable squares: a square r'Wr that is not separable becomes w'Ww with new columns w = r.
+"""Evaluation form with separable squares: a square s'Ws that is not separable becomes w'Ww with new columns w = s.
 
 A square is separable if its weight is diagonal and each of its rows consists of one column and a constant. After this
 change, every column is linear, has a curvature of its own, or belongs to the columns w of exactly one square, as the
@@ -72,7 +72,7 @@ class SeparableProgram:
 def separate_squares(form: EvaluationForm, active: Index) -> SeparableProgram:
     """Return the separable program of the active rows, all of which must lie in polyhedral cones.
 
-    The rows r - w = 0 that define the new columns w follow the active rows.
+    The rows s - w = 0 that define the new columns w follow the active rows.
     """
     o, n = form.objective, form.n
     q, constant, curvature = o.q.copy(), o.constant, np.zeros(n)

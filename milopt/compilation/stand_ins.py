@@ -1,6 +1,7 @@
-"""Stand-ins: the minorants or expressions that replace atoms which are needed from below (on their other side).
+"""Stand-ins: minorants or expressions that replace convex atoms where only a concave term is allowed.
 
-An entry of an atom that has no minorant is called open; in the objective, its upper bound replaces it.
+There the program needs a lower bound of the atom; this is the other side of the atom (see `entry_sides`). An entry of
+an atom for which the minorant gives no bound is called open. In the objective, its upper bound replaces an open entry.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class OtherSideStandIns:
         self.stand_ins: dict[Atom, StandIn] = dict(stand_ins)
         """Stand-in of each atom."""
         self.both_sides = both_sides
-        """True if stand-ins replace maxima also where these are needed from above (alternation, as in some papers)."""
+        """True if stand-ins replace maxima also on their convex side (alternation, as in some papers)."""
         self.ceilings: dict[Atom, Vector] = {}
         """Per atom, the upper bounds of its entries; they replace the open entries in the objective."""
         self.missing: set[Atom] = set()
@@ -40,10 +41,11 @@ class OtherSideStandIns:
     def split_by_side(
         self, atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]
     ) -> SplitCoefficient:
-        """Split a coefficient into the atom entries with an epigraph (`above`) and those with a stand-in (`below`).
+        """Split a coefficient by the entries of the atom: with an epigraph (`above`) or with a stand-in (`below`).
 
-        `direction` is that of `entry_sides.split_by_side`. If `both_sides` is True, all entries of a maximum have a
-        stand-in.
+        `direction` is +1 if the program needs an upper bound of the expression that contains the atom (a minimised
+        objective), and -1 if it needs a lower bound (the rows of `expression >= 0`). It is one number, or one per row.
+        If `both_sides` is True, all entries of a maximum have a stand-in.
         """
         if self.both_sides and isinstance(atom, SelectionAtom):
             values = coefficient.value()
@@ -56,9 +58,9 @@ class OtherSideStandIns:
         return self._split_cache[key][1]
 
     def stand_in_of(self, atom: Atom) -> StandIn:
-        """Return the stand-in of an atom that is needed from below; for a maximum without one, the means of its runs.
+        """Return the concave stand-in of a convex atom; if a maximum has none, return the mean of each of its runs.
 
-        Raise a `ConvexityError` for an atom of another kind without a stand-in.
+        Raise a `ConvexityError` if another atom has no stand-in.
         """
         chosen = self.stand_ins.get(atom)
         if chosen is not None:
@@ -81,8 +83,8 @@ class OtherSideStandIns:
     def ceiling_of_open_terms(self, atom: Atom, below: sp.csr_array) -> float:
         """Return the sum of the objective's terms with open entries of an atom, evaluated at their upper bounds.
 
-        `below` is the atom's coefficient at entries that are needed from below. An unknown upper bound counts
-        as infinite.
+        `below` is the part of the atom's coefficient that `split_by_side` returns. An unknown upper bound counts as
+        infinite.
         """
         is_open = self.open_entries(atom)
         if not is_open.any() or not below.nnz:

@@ -48,7 +48,7 @@ def as_channels(X: object) -> tuple[Floats, ...] | None:
 def channel_windows(series: tuple[Floats, ...], length: object, stride: int, znormalise: bool) -> Bags:
     """Return the bags of windows of series with several channels; `length` None makes every sample an instance.
 
-    z-normalised windows have mean 0 and standard deviation 1 in each channel.
+    z-normalised windows have mean 0 and standard deviation 1 in each channel; a constant channel of a window becomes 0.
     """
     shortest = min(range(len(series)), key=lambda i: len(series[i]))
     samples = 1 if length is None else window_length(length, len(series[shortest]))

@@ -47,7 +47,7 @@ def load_data(
     stride : int, default=1
         Number of samples between the starts of consecutive windows.
     znormalise : bool, default=False
-        Whether to standardise each window to mean 0 and standard deviation 1.
+        Whether to standardise each window to mean 0 and standard deviation 1. A constant window becomes 0.
     data_dir : str, path-like or None, default=None
         Directory with further data sets. None uses the environment variable MILOPT_DATA.
     labelled : bool, default=True

@@ -75,7 +75,7 @@ class _SeriesReader:
                 continue
             values, label = _parse_series_line(line, header, self.text)
             if label not in seen:
-                # Every series is its own bag, so it is sufficient to check that the label is valid.
+                # Every series is a bag of its own, so labels cannot conflict: check only that each label is valid.
                 RowGrouping(self.text.error, labelled=self.labelled).add("series", label, self.text.line)
                 seen.add(label)
             labels.append(label)

@@ -31,7 +31,7 @@ class WindowSettings:
     stride : int
         Number of samples between the starts of consecutive windows.
     znormalise : bool
-        Whether each window has mean 0 and standard deviation 1.
+        Whether each window has mean 0 and standard deviation 1. Constant windows become 0.
     """
 
     length: int

@@ -60,8 +60,8 @@ def make_sparse_read_only(rows: sp.csr_array) -> sp.csr_array:
 def as_read_only_rows(rows: Floats) -> Floats:
     """Return the rows as a C-contiguous array that no other code can write to.
 
-    The rows are copied if they, or the array of which they are a view, are writeable. A memory-mapped array is never
-    copied, because the file can change anyway.
+    The rows are copied if they are not C-contiguous, or if they, or the array of which they are a view, are writeable.
+    A memory-mapped array that is C-contiguous is not copied, because the file can change anyway.
     """
     array = np.ascontiguousarray(rows)
     if is_memory_mapped(array):

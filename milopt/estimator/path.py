@@ -1,10 +1,13 @@
 """Fits of one model for several values of a hyper-parameter, such as a regularisation path, in one warm run.
 
 The bags are prepared once, and kernels are fitted once. If the solver is the same for all values, the programs are
-solved in one session: kernel values are computed once, and each solve starts from the last point or basis. The program
-of each value is certified as in a fit of its own. A convex program has the same optimum as alone. A DC program starts
-from its own witnesses, and each of its convex steps has the same optimum as alone, so that the same witnesses are
-found, apart from ties between instances up to the tolerance. Semi-infinite programs are solved one by one.
+solved in one session: kernel values are computed once, and each solve starts from the last point or basis.
+
+The program of each value is certified in the same way as in a separate fit. A convex program has the same optimum as in
+a separate fit. A DC program (with a difference of convex functions) starts from its own witnesses, the instances whose
+values replace the maxima over the bags. Each of its convex steps has the same optimum as in a separate fit. The later
+witnesses are therefore the same too, unless instances tie up to the tolerance. Semi-infinite programs are solved one by
+one.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ def path(
     """Fit a model for several values of one hyper-parameter, in one warm run.
 
     For convex programs, the models are the same as those of separate fits, up to the tolerance of the certificates. For
-    DC programs, that holds for each convex step.
+    DC programs, only each convex step has the same optimum: ties between instances may change the witnesses.
 
     Parameters
     ----------

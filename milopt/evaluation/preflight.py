@@ -105,7 +105,8 @@ def _check_declaration(
         names = solvers_in_choice(candidate.solver)
         has_solver_parts = bool(program.oracles) and len(names) > 1
         if "auto" in names or candidate.scheme is not None or has_solver_parts:
-            # A scheme may pass other programs to the solver, and each of several solvers may solve only one part.
+            # Not checked here: a scheme may pass other programs to the solver, and each named solver may solve only the
+            # master or an oracle.
             return
         checker = make_support_checker(program)
         answers = [checker.check(registry.get_solver(solver)) for solver in names]

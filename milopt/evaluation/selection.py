@@ -8,8 +8,8 @@ are exact. Ties are frequent with few bags, and are broken by the largest mean o
 
 where the margin of a bag is the score of its own class minus the largest score of the other classes. Of equal
 candidates, the first one wins; grids list the simplest candidate first. A candidate whose fit fails is rejected, and
-the reason is recorded. With the hyper-parameters in `in_selection` of a model, a fit may fail for further reasons, such
-as a saddle point.
+the reason is recorded. While candidates are compared, a model uses the values of hyper-parameters in `in_selection`.
+With these values, further fits may fail: SAFE rejects saddle points.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class EvaluationReport:
         return cls(**values, store="")
 
     def _positive_class_text(self) -> str:
-        """Return the positive class as text after a comma, for each model if they differ; empty if there is none."""
+        """Return ", positive class L", once per model if the models have different ones; "" if there is none."""
         labels = {row.model: row.positive_label for row in self.table if row.positive_label is not None}
         if len(set(labels.values())) > 1:
             return "".join(f", positive class {label} for {model}" for model, label in labels.items())

@@ -92,7 +92,10 @@ def assemble_result(
 
 
 def _program_size(lowering: Lowering, form: EvaluationForm) -> Size | None:
-    """Return the size of the lowered program; None if minorants replaced atoms on their convex side too."""
+    """Return the size of the lowered program; None if stand-ins replaced all maxima (`both_sides`).
+
+    The size then differs from that of the declared program.
+    """
     if lowering.other_side.both_sides:
         return None
     return Size(form.rows.count, form.n, sum(space.count for space in form.spaces))

@@ -449,7 +449,7 @@ def _move_cone_maxima_to_first_rows(form: EvaluationForm, values: Vector) -> Vec
 
 
 def _row_units(rows: Rows, x: Vector, evaluations: Sequence[Vector]) -> Vector:
-    """Return the unit of each row: its largest coefficient or the sum of its absolute terms, but at most 1.
+    """Return the unit of each row: the larger of its largest coefficient and the sum of its absolute terms, at most 1.
 
     A row without coefficients has the unit 1, because its constant may be the rounding error of larger numbers.
     """

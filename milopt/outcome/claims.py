@@ -95,8 +95,9 @@ def _add_norm_minorants(
 ) -> Minorants:
     """Return the minorants, with new slopes for the norms ||f|| of functions in a kernel space.
 
-    One norm after the other gets the slopes that, weighted by the multiplier of the norm, cancel as much as possible of
-    the gradient E'y of the remaining rows with respect to f.
+    Each norm in turn gets slopes g such that weight * g cancels the remaining gradient E'y with respect to f, as far as
+    a minorant of the norm can. E is the matrix of the rows over the values of f at its points, and y are the
+    multipliers of the rows. The weight is minus the sum of y times the coefficients of the norm in the rows.
     """
     for atom, flat in minorants.items():
         place = None if atom.function is None else lowering.affine.free_function_index(atom.function)

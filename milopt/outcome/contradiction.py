@@ -22,7 +22,10 @@ from milopt.outcome.multiplier_slopes import declared_duals
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Multipliers of declared rows, and of bounds by variable, that prove infeasibility (see the module docstring)."""
+    """Multipliers of rows (by constraint name) and of bounds (by variable name) that prove infeasibility.
+
+    The module docstring states their signs and their scale.
+    """
 
     rows: dict[str, Vector]
     bounds: dict[str, Vector]

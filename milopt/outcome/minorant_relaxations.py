@@ -1,4 +1,4 @@
-"""Relaxations of a program by minorants at given multipliers, and minorants of norms of functions that fit them."""
+"""Relaxations of a program by minorants at given multipliers, and minorants of norms, chosen for these multipliers."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class MinorantRelaxations:
         return relaxed, row_multipliers(relaxed, self._duals), lowering.sizes
 
     def choose_norm_minorants(self, flat: Minorants, other_minorants: Minorants) -> Minorants:
-        """Return minorants of the norms of functions that fit the multipliers; `flat` has those with slopes 0.
+        """Return minorants of the norms of functions, chosen for the multipliers; `flat` has those with slopes 0.
 
         `other_minorants` has a minorant of every other atom. If there are several norms, all start with their tangents.
-        Then one norm after the other, the cheapest first, gets the better of two minorants (see
-        `_choose_cheaper_minorant`).
+        Then one norm after the other gets the better of two minorants, the norm with the lowest cost first. The cost is
+        the loss in the gap plus the gradient that remains (see `_choose_cheaper_minorant`).
         """
         norm_minorants = flat
         if len(flat) > 1:
@@ -69,11 +69,13 @@ class MinorantRelaxations:
     def _choose_cheaper_minorant(self, atom: Atom, minorants: Minorants) -> tuple[Minorant, float]:
         """Return (minorant, cost) of the cheaper of two minorants of a norm.
 
-        The first candidate has the slopes that cancel as much as a minorant can of the gradient with respect to the
-        function, the second is the tangent at the point. The first may lie far below the norm at the point, if the norm
-        has a small weight in the Lagrangian and so needs long slopes. The cost is the loss in the gap plus the size of
-        the gradient that remains. `minorants` has a minorant of every atom, and for this norm the one with slopes 0,
-        which is returned with cost 0 if the norm has no positive weight.
+        The slopes of the first candidate cancel the gradient with respect to the function, as far as those of a
+        minorant can. The second candidate is the tangent at the point. If the norm has a small weight in the
+        Lagrangian, the first needs long slopes, and may lie far below the norm at the point. The cost is the loss in
+        the gap plus the size of the gradient that remains.
+
+        `minorants` has a minorant of every atom. That of this norm has slopes 0, and is returned with cost 0 if the
+        norm has no positive weight.
         """
         assert isinstance(atom, RadialAtom)
         k = self._function_index(atom)

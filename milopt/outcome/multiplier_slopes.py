@@ -1,10 +1,11 @@
 """Minorants of the atoms of a program, with slopes computed from the multipliers of their epigraphs.
 
-The epigraph of an atom consists of rows T t + E e + ... in K, with its value t and its argument e. The multipliers z of
-these rows give the slopes -E'z / T'z of the atom, which are then replaced by the nearest slopes that a minorant can
-have (`Atom.conjugate`). If T'z vanishes, the slopes of the atom at the point are used. If t is an auxiliary column,
-T'z is computed from the objective and the other rows that contain t: it is the weight that they give to the atom. This
-is more accurate, because at the edge of a domain the weight may be 1e-10 and the slope 1e10.
+The epigraph of an atom consists of rows  T t + E e + ...  in a cone K, with matrices T and E, the value t of the atom
+and its argument e (see `milopt.compilation.template`). The multipliers z of these rows give the slopes -E'z / T'z of
+the atom. They are replaced by the nearest slopes that a minorant can have (`Atom.conjugate`). If T'z vanishes, the
+slopes of the atom at the point are used. If t is an auxiliary column, T'z is computed from the objective and the other
+rows that contain t: it is the weight that they give to the atom. This is more accurate, because at the edge of a domain
+the weight may be 1e-10 and the slope 1e10.
 """
 
 from __future__ import annotations
@@ -110,10 +111,10 @@ def _argument_size(lowering: Lowering, epigraph: LoweredEpigraph) -> int:
 def _multiplier_minorant(
     lowering: Lowering, atom: Atom, heights: Vector, slopes: Vector, tiny: float, values: LeafValues
 ) -> Minorant:
-    """Return the minorant of one atom from T'z (`heights`) and -E'z (`slopes`) of its epigraph.
+    """Return the minorant of one atom from T'z (`heights`) and -E'z (`slopes`), the symbols of the module docstring.
 
-    Entries with T'z <= `tiny` get the slopes of the atom at the point. The norm of a function without a
-    dictionary gets slopes 0, which the caller replaces.
+    Entries with T'z <= `tiny`, a multiplier that counts as 0, get the slopes of the atom at the point. The norm of a
+    function without a dictionary gets slopes 0, which the caller replaces.
     """
     function = atom.function
     if function is None:

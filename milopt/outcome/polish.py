@@ -41,7 +41,7 @@ FactoriseFunction = Callable[[StandardForm, sp.csr_array, Index], KktSolveFuncti
 
 
 def polish(form: StandardForm, x: Vector, z: Vector, factorise: FactoriseFunction) -> tuple[Vector, Vector]:
-    """Return the refined point (x, z); the same point if the guess has no free column and no active row.
+    """Return the refined point (x, z); the same point if the guessed active set leaves no free column and has no row.
 
     `factorise` factorises the KKT system: `factorise_regularised` or `factorise_least_squares`.
     """

@@ -39,7 +39,7 @@ class Pictures:
         self._count = 0
 
     def convergence(self, report: Report) -> Html:
-        """Return the steps of a fit, or the residuals of its certificate if it had one step."""
+        """Return the picture of the steps of a fit, or of the residuals of its certificate if it had one step."""
         programs = report.content["programs"]
         several = len(programs) > 1
         curves = tuple(
@@ -51,7 +51,7 @@ class Pictures:
         return self._draw(6.4, height, lambda axes: ConvergenceDisplay(curves).plot(axes), "Convergence of the fit")
 
     def margins(self, report: Report) -> Html:
-        """Return the distribution of the margins of the training bags."""
+        """Return the picture of the distribution of the margins of the training bags."""
         programs = [program for program in report.content["programs"] if program["margins"]]
         several = len(programs) > 1
         margins = tuple(
@@ -65,7 +65,7 @@ class Pictures:
         return self._draw(6.4, height, lambda axes: MarginsDisplay(margins).plot(axes), "Margins of the training bags")
 
     def times(self, comparison: Comparison) -> Html:
-        """Return the times of the solvers by formulation."""
+        """Return the picture of the times of the solvers by formulation."""
         models = len({cell.model for cell in comparison.cells})
         solvers = len({cell.solver for cell in comparison.cells if cell.seconds is not None})
         height = 1.1 + models * (0.25 + 0.055 * solvers)
@@ -74,7 +74,7 @@ class Pictures:
         )
 
     def profile(self, comparisons: Sequence[Comparison]) -> Html:
-        """Return the performance profiles of the solvers over all comparisons."""
+        """Return the picture of the performance profiles of the solvers over all comparisons."""
         return self._draw(
             6.4,
             3.4,
@@ -83,7 +83,7 @@ class Pictures:
         )
 
     def strips(self, content: Comparison | EvaluationReport) -> Html:
-        """Return the accuracies over the folds."""
+        """Return the picture of the accuracies over the folds."""
         if isinstance(content, Comparison):
             rows = len({cell.model for cell in content.cells if cell.accuracies})
         else:

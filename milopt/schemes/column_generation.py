@@ -121,7 +121,7 @@ class ColumnGeneration(Scheme):
         return f"{problem.core.name!r} has no oracles: its scheme is {problem.default_scheme}, not {self.name}."
 
     def steps(self, problem: SemiInfinite, solver: Solver, options: Options, clock: Clock) -> Steps[Result]:
-        """Generate columns until none is violated or a limit is reached; yield one step per solved master.
+        """Generate columns until none is violated, the run stalls or a limit is reached; yield a step per master.
 
         Parameters
         ----------

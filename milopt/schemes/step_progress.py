@@ -74,7 +74,7 @@ class StepPrinter:
         self._seconds = math.inf
 
     def __call__(self, step: Step) -> None:
-        """Print the line of a step; a step with less time than the step before it begins a new table."""
+        """Print the line of a step; start a new table at the first step, and if the elapsed time has become smaller."""
         if step.seconds < self._seconds:
             self._count = 0
             title = [self._titles.pop(0)] if self._titles else []

@@ -23,7 +23,7 @@ def select_largest_values(values: PointValues, atoms: list[SelectionAtom]) -> Se
     """Return, for each maximum, the index of the instance with the largest value in each bag; the first if several tie.
 
     At an optimum, several rows of a bag are often active. Their values are then equal up to rounding, which depends on
-    the processor.
+    the processor. Therefore values within `TIE_TOLERANCE` of the maximum count as tied.
     """
     return {atom: _first_tied_argmax(atom.segments, values.argument_values(atom)) for atom in atoms}
 

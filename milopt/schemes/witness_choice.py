@@ -136,8 +136,9 @@ def _has_differences(features: Points, places: Index) -> bool:
 def _is_constant_on_bags(
     session: StepSession, outcome: Outcome, atom: SelectionAtom, e: Vector, tolerance: float
 ) -> bool:
-    """Return True if the argument e of a maximum is constant on every bag up to the tolerance or its certified error.
+    """Return True if the argument e of a maximum is constant on every bag, up to an error.
 
+    The error is the larger of `tolerance`, relative to 1 + max |e|, and the certified error of differences of e.
     Differences above `MAX_NEGLIGIBLE_DIFFERENCE`, relative to 1 + max |e|, are never neglected.
     """
     spread = float((atom.segments.max(e) + atom.segments.max(-e)).max())

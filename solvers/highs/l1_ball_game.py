@@ -45,7 +45,10 @@ MIN_IDLE_FRACTION = 0.25
 
 
 class HighsMatrixGame:
-    """Linear program of the convex step (see the module docstring), with the rows and columns generated so far."""
+    """Linear program of the convex step (see the module docstring), with the rows and columns generated so far.
+
+    Rows and columns that were unused in several convex steps may be removed.
+    """
 
     def __init__(self, similarities: Similarities, options: Options) -> None:
         import highspy

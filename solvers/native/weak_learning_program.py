@@ -1,8 +1,9 @@
 """Recognition of weak-learning programs:  max  sum_i w_i max_{x in B_i} u(x)  over a ball of u.
 
 The weights w are affine in one parameter p (the prices). The ball is  ||a||_1 <= radius  for the coefficients a of u
-over a dictionary, or  ||u|| <= radius  in the kernel's space. The column that the oracle returns to the master must
-be a multiple of the same maxima, with one factor per bag, plus a constant. The objective is called the edge.
+over a dictionary, or  ||u|| <= radius  in the kernel's space. The column that the oracle returns to the master has one
+entry per bag. Each entry must be a factor times the maximum over that bag, plus a constant. The objective is called the
+edge.
 """
 
 from __future__ import annotations

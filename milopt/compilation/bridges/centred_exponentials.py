@@ -2,9 +2,10 @@
 
 For every c, (x, y, z) is in the exponential cone if and only if (x - c y, y, exp(-c) z) is in the cone. A solver that
 scales the three rows of a cone by one factor cannot make this change itself, and stalls if z is thousands of times y.
-One c is used for all cones: the logarithm of the largest z / y at a point near the optimum. After the change, no z is
-large relative to y, and columns that occur in several z keep their proportions. Multipliers are mapped back by the
-transpose of the change.
+One c is used for all cones: the logarithm of the largest z / y at a point near the optimum, over the cones with y > 0
+and z > 0 there, clipped to the range +-`MAX_LOG_SHIFT`. Unless c was clipped, no z of these cones is then large
+relative to y. Columns that occur in several z keep their proportions. Multipliers are mapped back by the transpose of
+the change.
 """
 
 from __future__ import annotations

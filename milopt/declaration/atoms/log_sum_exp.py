@@ -140,7 +140,7 @@ def log_sum_exp(*expressions: Operand, axis: int | None = None) -> Expression:
     ----------
     *expressions : Expression
         One expression e, over whose entries the sum is taken, or several expressions or numbers a, b, ..., which are
-        broadcast to one shape and added entry by entry.
+        broadcast to one shape, and whose exponentials are added entry by entry.
     axis : int, default=None
         Axis of a single expression along which the sum is taken; 1 gives one value per row of a matrix. None uses all
         entries.

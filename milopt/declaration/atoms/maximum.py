@@ -155,7 +155,7 @@ def smallest_entry(expression: Operand, axis: int | None = None) -> Expression:
 def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
     """Return the maximum max_{x in B_i} e_x of an expression over the instances of each bag.
 
-    The atom is convex and increasing. If the program needs a lower bound on the maximum of a bag, the program is not
+    The atom is convex and nondecreasing. If the program needs a lower bound on the maximum of a bag, the program is not
     convex; a scheme such as the convex-concave procedure then selects one instance per bag, the witness.
 
     Parameters
@@ -187,7 +187,7 @@ def bag_max(expression: Expression, bags: Bags | None = None) -> Expression:
 def maximum(*expressions: Operand) -> Expression:
     """Return the maximum of several expressions or numbers, entry by entry.
 
-    The atom is convex and increasing. ``e.max()`` is the largest entry of a single expression.
+    The atom is convex and nondecreasing. ``e.max()`` is the largest entry of a single expression.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def minimum(*expressions: Operand) -> Expression:
 def positive_part(expression: Operand) -> Expression:
     """Return the positive part max(e, 0), entry by entry.
 
-    The atom is convex and increasing. The hinge loss of a score f and a label y is ``positive_part(1 - y * f)``.
+    The atom is convex and nondecreasing. The hinge loss of a score f and a label y is ``positive_part(1 - y * f)``.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class BagSumLargest(SumLargest):
 def sum_largest(expression: Operand, k: int, axis: int | None = None) -> Expression:
     """Return the sum of the k largest of all entries, or one sum per slice along an axis.
 
-    The atom is convex and increasing.
+    The atom is convex and nondecreasing.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def sum_largest(expression: Operand, k: int, axis: int | None = None) -> Express
 def bag_sum_largest(expression: Expression, bags: Bags | None = None, k: int | None = None) -> Expression:
     """Return the sum of the k largest entries of each bag.
 
-    The atom is convex and increasing. For a bag with fewer than k instances, all entries are added up.
+    The atom is convex and nondecreasing. For a bag with fewer than k instances, all entries are added up.
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ from milopt.declaration.bags.scaled_rows import ScaledRows
 class MixedRows(ScaledRows):
     """Rows in two parts: scaled rows at the positions `places`, stored ones at all others, both in order.
 
-    Means of float32 rows, rounded to float32 again, would not be exact enough for certificates.
+    Stored rows are combinations of several rows, such as bag means, and are kept in float64: rounded to float32, they
+    would not be exact enough for certificates.
     """
 
     def __init__(self, scaled: ScaledRows, places: Index, stored: Matrix) -> None:

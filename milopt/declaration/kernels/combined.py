@@ -190,7 +190,7 @@ class KernelProduct(_CombinedKernel):
         return product
 
     def fitted(self, instances: Any) -> KernelProduct:
-        """Return the product of the fitted parts, with features if there are few.
+        """Return the product of the fitted parts, with explicit features if at most `MAX_PRODUCT_FEATURES`.
 
         Parameters
         ----------

@@ -1,8 +1,7 @@
 """The kernel K(B, B') = max_{x in B, x' in B'} K(x, x') between bags, for similarities of bags to points.
 
-A function u(B) = sum_z a_z max_{x in B} K(x, z) over a dictionary of points z is a function of this kernel whose
-dictionary consists of bags of one point each. Its values at bags are declared without computing the matrix of
-similarities, so that an algorithm can compute the matrix in blocks.
+For points z of a dictionary, u(B) = sum_z a_z max_{x in B} K(x, z) is a function of this kernel over one-point bags.
+Declaring u(B) does not compute the similarities; an algorithm can compute them in blocks.
 """
 
 from __future__ import annotations

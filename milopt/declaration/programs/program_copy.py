@@ -123,18 +123,18 @@ class ProgramCopy(Program):
     # -- expressions of the original -----------------------------------------------------------------------------
 
     def as_own_expression(self, expression: Expression, where: str) -> Expression:
-        """Return an expression with the leaves of the original replaced by the leaves of the copy."""
+        """Return an expression, rewritten with the variables and parameters of the copy."""
         return super().as_own_expression(self._translate(expression), where)
 
     def as_own_constraint(self, constraint: Constraint, name: str | None) -> Constraint:
-        """Return a constraint in the leaves of the copy, without adding it.
+        """Return a constraint, rewritten with the variables and parameters of the copy, without adding it.
 
-        `DeclarationError` is raised if it is invalid or `name` is used already.
+        `DeclarationError` is raised if the constraint is invalid or `name` is used already.
         """
         return self._check_new_block(constraint, name)[1]
 
     def written_constraint(self, name: str) -> Constraint:
-        """Return the block `name`, with the leaves in its comparison as written replaced by the leaves of the copy."""
+        """Return the block `name`, with its comparison as written in the variables and parameters of the copy."""
         block = self.constraints[name]
         if block.compared is None:
             return block
@@ -144,7 +144,7 @@ class ProgramCopy(Program):
         return own
 
     def _translate(self, expression: Expression) -> Expression:
-        """Return an expression in the leaves of the copy; the same object if nothing has to be replaced."""
+        """Return an expression with the leaves (such as variables) of the copy; the same object if it has them."""
         if isinstance(expression, Leaf):
             return self._translate_leaf(expression)
         terms = [(self._translate_leaf(leaf), self._translate_coefficient(factor)) for leaf, factor in expression.terms]

@@ -33,10 +33,11 @@ MAX_NEWTON_STEPS = 200
 
 @dataclass(frozen=True)
 class BoxPoint:
-    """Point x of the box, its gradient P x + q (proximal terms included), and its violation of optimality."""
+    """Point x of the box, the gradient of an objective at x, and the violation of optimality."""
 
     x: Vector
     gradient: Vector
+    """Gradient P x + q. A proximal term is included in points of a `StrictBoxQP` whose diagonal has one."""
     residual: float
     """Largest entry of the projected gradient."""
     scale: float

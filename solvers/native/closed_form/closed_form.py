@@ -97,7 +97,8 @@ class ClosedForm:
 class NullSpace:
     """QR factorisation of the rows of F D, each divided by its norm, and the basis Z of their null space.
 
-    D is the diagonal matrix of `scales`. `norms` are the norms of the rows of F D, or 1 for zero rows.
+    F is the constraint matrix, and D the diagonal matrix of `scales`. `norms` are the norms of the rows of F D, or 1
+    for zero rows.
     """
 
     def __init__(self, F: sp.csr_array, scales: Vector) -> None:

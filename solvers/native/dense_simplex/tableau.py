@@ -191,7 +191,8 @@ def _reduced_costs(t: Tableau, z: Vector) -> Vector:
 def refine_values(t: Tableau) -> float:
     """Correct the basic values in place, from the residuals of the nonbasic rows.
 
-    Returns the largest residual before the correction, relative to the largest of 1, |x| and the nonbasic row values.
+    The residual of a row is the difference between A x + g and the stored value of the row. Returns the largest
+    residual before the correction, relative to the largest of 1, |x| and the nonbasic row values.
     """
     rows, columns, basic, nonbasic, size = t.rows, t.columns, t.basic, t.nonbasic, t.size
     m, n = size[ROWS], size[COLUMNS]

@@ -51,7 +51,11 @@ class InstanceBounds(NamedTuple):
 
 @njit_inner
 def set_direction(b: InstanceBounds, w: Vector, n: int) -> None:
-    """Change the direction to w, of which only the first n entries are used; the others count as 0."""
+    """Change the direction to w, of which only the first n entries are used; the others count as 0.
+
+    The length of the change is added to `distance`. Above `RESET_DISTANCE`, `distance` becomes 0 and all bounds become
+    infinite.
+    """
     total = 0.0
     for i in range(b.direction.size):
         now = w[i] if i < n else 0.0

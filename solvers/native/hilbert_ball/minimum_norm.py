@@ -9,7 +9,8 @@ the minimum:
     (<c, w> - sum_r d_r max_{x in B_r} <x, w>) / ||w||  <=  min-norm  <=  ||w||,    w = c - sum_r sum_x nu_rx x
 
 The face does not depend on c or d, and the next search starts from it. A round costs one inner product per instance,
-most of which are skipped (`instance_bounds`), and O(np) per added column (`face`).
+most of which are skipped (`instance_bounds`). Adding a column to the p columns of the face in n dimensions costs O(np)
+(`face`).
 """
 
 from __future__ import annotations

@@ -67,9 +67,9 @@ def search_minimum_norm_point(
     """Search for the minimum-norm point of  c - sum_r bag_weights[r] conv(B_r),  starting from the face `f`.
 
     `f` and `bounds` are updated in place. `table` has one row of n coordinates per instance, exact if marked in
-    `is_exact`. The search stops if the relative difference of the bounds on ||w||^2 is at most `tolerance`, or if
-    ||w||^2 is at most `zero`. If the result is SEARCH_NEEDS_COORDINATES, `requested` contains the instances, followed
-    by -1.
+    `is_exact`. w is the current point. The search stops if the bounds on the minimum norm (see `minimum_norm`) differ
+    by at most `tolerance` times the upper bound ||w||, or if ||w||^2 is at most `zero`. If the result is
+    SEARCH_NEEDS_COORDINATES, `requested` contains the instances, followed by -1.
     """
     m = bag_weights.size
     candidate, candidate_value, base_value = np.zeros(m, dtype=np.intp), np.zeros(m), np.zeros(m)
@@ -119,8 +119,10 @@ def _start_from_face(
 ) -> bool:
     """Adapt the face to new bag weights and a new c, in place; return True if this was possible.
 
-    Bags without a base instance get one, and bags whose weight is positive again get their former columns. If some
-    instances need exact coordinates first, they are written to `requested`, followed by -1, and the result is False.
+    The base instance of a bag is the instance to which the hull of the bag is shifted (see `face`). A bag without one
+    gets one. Bags whose weight is positive again get back their columns, with the former shares of the bag weight. If
+    the coordinates of some of these instances are only projections (not marked in `is_exact`), the instances are
+    written to `requested`, followed by -1, and the result is False.
     """
     count = 0
     set_direction(bounds, c, n)

@@ -153,7 +153,7 @@ def _add_atoms(g: NativeMatrixGame, w: Vector, price: float, best: int) -> bool:
 
 @njit_inner
 def _is_in_game(g: NativeMatrixGame, atom: int) -> bool:
-    """Return True if the signed atom (z for e_z, ~z for -e_z) is in the game."""
+    """Return True if the signed atom (z for e_z, ~z for -e_z) has been added to the matrix game."""
     return bool(g.is_in_game[0, atom] > 0 if atom >= 0 else g.is_in_game[1, ~atom] > 0)
 
 

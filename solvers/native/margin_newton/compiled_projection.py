@@ -11,7 +11,10 @@ from milopt.solvers.native.margin_newton.group_projection import GroupLayout
 
 @njit
 def _project(u: Vector, group_starts: Index, cap: Vector, kappa: Vector, a: Vector, level: Vector) -> None:
-    """Write a = [u - l]_+ and the levels l into `a` and `level`."""
+    """Write the level l of each group into `level`, and a = [u - l]_+ into `a`.
+
+    l is 0 if the sum of [u]_+ over the group is at most `cap`; otherwise, l solves  sum [u - l]_+ = cap + kappa l.
+    """
     for g in range(cap.size):
         begin, end = group_starts[g], group_starts[g + 1]
         total = 0.0

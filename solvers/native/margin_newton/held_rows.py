@@ -19,7 +19,10 @@ MAX_GRAM_ROWS = 3000
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Some rows of a margin program, with their features copied in the type of the points."""
+    """Some rows of a margin program (symbols as in `margin_program`), with a copy of their features.
+
+    `MarginRows.take` makes the copy.
+    """
 
     program: MarginProgram
     index: Index
@@ -49,7 +52,7 @@ class HeldRows:
 
     @cached_property
     def gram(self) -> Matrix | None:
-        """Inner products R R' of the held rows; None if the rows have fewer features, or are many."""
+        """Inner products R R' of the held rows; None for fewer features than rows, or over `MAX_GRAM_ROWS` rows."""
         if self.features.shape[1] < self.count or self.count > MAX_GRAM_ROWS:
             return None
         product = self.features @ self.features.T

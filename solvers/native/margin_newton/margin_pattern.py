@@ -160,7 +160,7 @@ def _slack_entries(form: EvaluationForm, curvature: Vector) -> tuple[Index, Inde
 
 @dataclass(frozen=True)
 class MarginPattern:
-    """An evaluation form as a margin program."""
+    """Margin program recognised in an evaluation form, with the maps of rows and columns back to the form."""
 
     form: EvaluationForm
     columns: MarginColumns
@@ -199,7 +199,10 @@ class MarginPattern:
         return cls(form, roles, order, slacks.astype(np.intp), program)
 
     def point(self, answer: MarginAnswer, space: KernelSpace) -> PrimalDualPoint:
-        """Return the point of the evaluation form with the multipliers of all rows; `space` is that of its function."""
+        """Return the point of the evaluation form with the multipliers of all rows.
+
+        `space` is the space of the program's function.
+        """
         form, roles, ridge = self.form, self.columns, self.form.objective.ridge[0]
         z = np.zeros(form.rows.count)
         z[self.order] = ridge * answer.a / roles.coefficient[self.order]

@@ -65,7 +65,11 @@ class MarginRows:
         return _join_features(product, extra)
 
     def take(self, index: Index) -> Points:
-        """Return the rows in `index` as an array, sparse if the features are."""
+        """Return the rows in `index` as an array, sparse if the features are.
+
+        Rows that are `ScaledRows` stay scaled on demand if there are many of them and no `extra` columns (see
+        `FeatureRows.take`). All others are dense.
+        """
         chosen = take_rows(self.combinations, index)
         extra = None if self.extra is None else take_rows(self.extra, index)
         return _join_features(self.features.take(chosen), extra)

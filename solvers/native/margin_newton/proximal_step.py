@@ -4,7 +4,9 @@ Given a0 and b0, minimise over (w, b) the smooth function
 
     1/2 |w|^2 + sum_g max_{a >= 0} {a'v - h_g*(sum a) - |a - a0|^2 / (2 sigma)} + tau/2 (b - b0)^2
 
-with v = q - R w - e b. Its gradient is (w - R'a, -e'a + tau (b - b0)), with the maximiser a of `group_projection`.
+with v = q - R w - e b. The rows R, their offsets q and bias coefficients e, the groups g and the conjugate losses h_g*
+are those of `margin_program`; sigma and tau weight the proximal terms. The gradient is (w - R'a, -e'a + tau (b - b0)),
+where a is the maximiser, which `group_projection` computes.
 """
 
 from __future__ import annotations

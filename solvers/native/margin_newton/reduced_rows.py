@@ -1,6 +1,8 @@
-"""Rows Z of the Newton system of a margin program (see `newton_system`): Z = T R, R the rows of the support.
+"""Rows Z = T R of the Newton system of a margin program (see `newton_system`).
 
-T subtracts, from each row of a group at its cap, theta times the mean over the support of the group. T is symmetric.
+R are the rows of the support, that is, the held rows with a positive multiplier. T is the symmetric matrix that
+subtracts, from each row of a group at its cap, theta times the mean over the support of the group, with the theta of
+`newton_system`. F and z are the features and the bias coefficients of the rows Z.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ MEAN_BLOCK_ENTRIES = 200_000
 
 @dataclass(frozen=True)
 class GroupMeans:
-    """The matrix T."""
+    """The matrix T of the module docstring."""
 
     averaged_rows: Index
     """Rows of groups at their caps, by group."""
@@ -41,7 +43,7 @@ class GroupMeans:
         return np.repeat(np.arange(self.group_begins.size), self.sizes)
 
     def subtract(self, rows: Any) -> Any:
-        """Return T R for an array R with one row or one entry per row; a dense R is changed in place."""
+        """Return T times `rows`, an array with one row or one entry per row of R; a dense array is changed in place."""
         if isinstance(rows, sp.csr_array):
             count = self.averaged_rows.size
             means = sp.csr_array(
@@ -71,7 +73,10 @@ class GroupMeans:
 
 @dataclass(frozen=True)
 class ReducedRows:
-    """Rows Z, whose products use the inner products of the held rows if these are known."""
+    """Rows Z = T R of the Newton system (see the module docstring).
+
+    Products with Z are computed from the inner products of the held rows if `HeldRows.gram` has them.
+    """
 
     held: HeldRows
     chosen: Index
@@ -137,7 +142,7 @@ class ReducedRows:
         return np.asarray(self.held.features.T @ full)
 
     def _subtract_means(self, rows: Any) -> Any:
-        """Return T R; a dense R is changed in place."""
+        """Return T times `rows` (T as in the module docstring); a dense array is changed in place."""
         return rows if self.means is None else self.means.subtract(rows)
 
 
