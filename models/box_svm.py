@@ -183,7 +183,7 @@ class BoxCountingSVM(BagClassifier):
         kernel = self.results_[0].program.functions["f"].kernel
         return kernel.psd_correction if isinstance(kernel, ClippedKernel) else None
 
-    def count_outside(self, bags: object) -> int:
+    def count_values_outside_grid(self, bags: object) -> int:
         """Count the feature values that lie outside the grid of the training bags.
 
         The kernel clips such values to the grid.
@@ -206,9 +206,9 @@ class BoxCountingSVM(BagClassifier):
         kernel: Any = vars(self._fitted_state().declaring_model)["kernel"]
         if not isinstance(kernel, GridKernel):
             raise ParameterError(
-                f"{kernel!r} has no grid: `count_outside` is for kernels with a grid, such as BoxCounting."
+                f"{kernel!r} has no grid: `count_values_outside_grid` is for kernels with a grid, such as BoxCounting."
             )
-        return kernel.count_outside(self._scale_new_bags(bags))
+        return kernel.count_values_outside_grid(self._scale_new_bags(bags))
 
     def _build_kernel(self, bags: Bags) -> BagKernel:
         """Return the kernel of f, built as `gram` selects, from the hyper-parameter `kernel` fitted to the bags."""

@@ -52,7 +52,7 @@ from milopt.declaration.programs.semi_infinite import Oracle, SemiInfinite
 from milopt.errors import MiloptWarning, ParameterError
 from milopt.estimator.ensemble_classifier import EnsembleClassifier
 
-COST_TOLERANCE = 1e-9
+CUMULATIVE_COST_TOLERANCE = 1e-9
 """Tolerance for rounding errors when cumulative slack costs are compared with one half, in `optimal_quantile`."""
 MAX_RADIUS = 1e5
 """Largest admissible radius of the ball of patterns; the smallest one is 1 / MAX_RADIUS."""
@@ -343,8 +343,8 @@ def optimal_quantile(values: Floats, slack_costs: Weights) -> float:
     """
     order = np.argsort(values, kind="stable")
     cumulative_costs = slack_costs[order].cumsum()
-    k = min(int(np.searchsorted(cumulative_costs, 0.5 - COST_TOLERANCE)), order.size - 1)
-    is_interval = cumulative_costs[k] < 0.5 + COST_TOLERANCE and k + 1 < order.size
+    k = min(int(np.searchsorted(cumulative_costs, 0.5 - CUMULATIVE_COST_TOLERANCE)), order.size - 1)
+    is_interval = cumulative_costs[k] < 0.5 + CUMULATIVE_COST_TOLERANCE and k + 1 < order.size
     return float(values[order[k : k + 2]].mean() if is_interval else values[order[k]])
 
 

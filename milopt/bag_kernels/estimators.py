@@ -59,7 +59,7 @@ def karp_luby_draws(n: int, m: int, epsilon: float, delta: float) -> int:
     return ceil(4 * n * m * log(2 / delta) / epsilon**2)
 
 
-def self_adjusting_draws(n: int, m: int, epsilon: float, delta: float) -> int:
+def self_adjusting_pair_count(n: int, m: int, epsilon: float, delta: float) -> int:
     """Return the number of tested pairs T of the self-adjusting estimator for sets of n and m points."""
     return ceil(8 * (1 + epsilon) * n * m * log(3 / delta) / ((1 - epsilon**2 / 8) * epsilon**2))
 
@@ -195,7 +195,7 @@ def estimate_by_self_adjusting(P: Codes, Q: Codes, s: Codes, seed: int, epsilon:
     """Return the self-adjusting estimate, from the number of random pairs that are tested until a box contains one."""
     stream = RandomStream(seed)
     universe = PointPairBoxUniverse(P, Q.copy(), s, stream)
-    budget = self_adjusting_draws(len(P), len(Q), epsilon, delta)
+    budget = self_adjusting_pair_count(len(P), len(Q), epsilon, delta)
     steps = trials = 0
     while steps < budget:
         low, high = universe.draw_box(*universe.draw_pair())

@@ -95,8 +95,8 @@ class Grid:
             codes[:, k] = np.searchsorted(self.cuts[self.starts[k] : self.starts[k + 1]], values[:, k], side="left")
         return codes
 
-    def count_outside(self, bags: Bags) -> int:
-        """Return the number of values outside the training range; they get the first or the last code."""
+    def count_values_outside_grid(self, bags: Bags) -> int:
+        """Return the number of values outside the range of the training bags; they get the first or the last code."""
         values = self._values(bags)
         return int(((values < self.low) | (values > self.high)).sum())
 

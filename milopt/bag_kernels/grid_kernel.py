@@ -43,7 +43,7 @@ class GridKernel(BagKernel):
         """Whether features must not be rescaled: True with a grid, whose cuts are in the units of the training bags."""
         return self.grid is not None
 
-    def count_outside(self, bags: Any) -> int:
+    def count_values_outside_grid(self, bags: Any) -> int:
         """Return the number of values outside the training range of the grid; they get the first or the last code.
 
         Parameters
@@ -56,7 +56,7 @@ class GridKernel(BagKernel):
         int
             Number of values, summed over instances and features.
         """
-        return self.require_grid().count_outside(as_bag_rows(bags).bags)
+        return self.require_grid().count_values_outside_grid(as_bag_rows(bags).bags)
 
     def require_grid(self) -> Grid:
         """Return the grid, or raise an error that explains how to fit one."""

@@ -18,7 +18,7 @@ from milopt.bag_kernels.estimators import (
     karp_luby_draws,
     min_draws,
     normal_quantile,
-    self_adjusting_draws,
+    self_adjusting_pair_count,
     stopping_sum,
 )
 from milopt.bag_kernels.stream import pair_seeds
@@ -187,7 +187,7 @@ class _PairCounter:
 
         settings, results = self.settings, np.empty((which.size, 3))
         if settings.rule == "self-adjusting":
-            number, estimate = self_adjusting_draws, estimate_pairs_by_self_adjusting
+            number, estimate = self_adjusting_pair_count, estimate_pairs_by_self_adjusting
         else:
             number, estimate = karp_luby_draws, estimate_pairs_by_karp_luby
         draws = np.array(

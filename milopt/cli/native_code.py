@@ -21,7 +21,7 @@ def estimate_boxes() -> None:
     _count_boxes(rule="guaranteed", exact_below=0)
 
 
-def estimate_boxes_as_in_the_paper() -> None:
+def estimate_boxes_by_paper_rules() -> None:
     """Estimate the number of boxes of a few pairs of bags by the two estimators of the paper."""
     for rule in ("karp-luby", "self-adjusting"):
         _count_boxes(rule=rule, exact_below=0)
@@ -80,7 +80,7 @@ def project_groups() -> None:
 NATIVE_PARTS: Mapping[str, Callable[[], None]] = {
     "box counting, exact counts": count_boxes_exactly,
     "box counting, estimates": estimate_boxes,
-    "box counting, estimators of the paper": estimate_boxes_as_in_the_paper,
+    "box counting, estimators of the paper": estimate_boxes_by_paper_rules,
     "simplex method": run_simplex_method,
     "Newton method for margins": project_groups,
     "boosting over the 1-norm ball": boost_over_one_norm_ball,

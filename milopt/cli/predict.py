@@ -125,9 +125,9 @@ def _read_data_set(
     from milopt.errors import ParameterError
 
     window, stride, znormalise = requested
-    cut = model.windows_in_
-    length = "0.2" if cut is None else "none" if cut.length == 1 else str(cut.length)
-    default = cut or WindowSettings(0, 1, False)
+    fitted = model.windows_in_
+    length = "0.2" if fitted is None else "none" if fitted.length == 1 else str(fitted.length)
+    default = fitted or WindowSettings(0, 1, False)
     data_set = arguments.read_data(
         data,
         window or length,
@@ -137,10 +137,10 @@ def _read_data_set(
         columns,
         labelled=False,
     )
-    if cut and isinstance(data_set.bags, Windows) and data_set.bags.cut != cut:
+    if fitted and isinstance(data_set.bags, Windows) and data_set.bags.window_settings != fitted:
         raise ParameterError(
-            f"The model was fitted on {cut}, but these are {data_set.bags.cut}: leave out --window, --stride and "
-            "--znormalise."
+            f"The model was fitted on {fitted}, but these are {data_set.bags.window_settings}: leave out --window, "
+            "--stride and --znormalise."
         )
     names = getattr(model, "feature_names_in_", None)
     data_set = data_set.select_features(None if names is None else names.tolist())

@@ -224,7 +224,7 @@ class DualForm(CompiledForm):
                     constant += 0.5 * float(p[square.points] @ target)
         for group in s.groups:
             pieces.append(QuadraticPiece(self._dual_rows(group.columns), group.inverse))
-            target = group.apply_inverse(s.q[group.columns])
+            target = group.apply_inverse_weight(s.q[group.columns])
             linear -= transpose(pieces[-1].rows) @ target
             constant += 0.5 * float(s.q[group.columns] @ target)
         return tuple(pieces), linear, constant
@@ -292,7 +292,7 @@ class DualForm(CompiledForm):
         )
         primal = np.zeros(s.n)
         for group in s.groups:
-            primal[group.columns] = group.apply_inverse(self._dual_rows(group.columns) @ x - s.q[group.columns])
+            primal[group.columns] = group.apply_inverse_weight(self._dual_rows(group.columns) @ x - s.q[group.columns])
         if z is not None:
             self._recover_linear_columns(primal, x, z, s)
         full = np.zeros(self.source.rows.count)

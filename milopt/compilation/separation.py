@@ -29,8 +29,8 @@ class StrictGroup:
     columns: Index
     inverse: npt.NDArray[np.float64]
 
-    def apply_inverse(self, values: Vector) -> Vector:
-        """Return W^-1 values."""
+    def apply_inverse_weight(self, values: Vector) -> Vector:
+        """Return W^-1 times `values`."""
         return apply_weight(self.inverse, values)
 
 

@@ -101,11 +101,12 @@ def read_template(atom: Atom, at: Segments) -> EpigraphTemplate:
     memberships = atom.epigraph(t, e, at, new_columns)
     known = [t, e, *(leaf for leaf, _ in new)]
     return EpigraphTemplate(
-        tuple(_read_part(atom, membership, known) for membership in memberships), tuple(columns for _, columns in new)
+        tuple(_membership_matrices(atom, membership, known) for membership in memberships),
+        tuple(columns for _, columns in new),
     )
 
 
-def _read_part(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> TemplatePart:
+def _membership_matrices(atom: Atom, membership: Membership, known: Sequence[Leaf]) -> TemplatePart:
     """Return the matrices of one cone membership; `known` are the placeholders of t, of e, and of the new columns.
 
     Raise a `DeclarationError` if the membership contains other leaves, if the atom does not declare its cone, or if a

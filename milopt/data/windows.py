@@ -71,7 +71,7 @@ class Windows(Bags):
         return make_read_only(instances)
 
     @property
-    def cut(self) -> WindowSettings:
+    def window_settings(self) -> WindowSettings:
         """Settings with which the windows were cut."""
         return WindowSettings(self._length, self._stride, self._znormalise)
 

@@ -775,8 +775,8 @@ class BagClassifier(Fields, FittedAttributes, ClassifierMixin, BaseEstimator, AB
         training = self._fitted_state().training
         given = check_new_bags(self, as_single_bag(bag))
         scaled = training.scaling(given)
-        cut = given.cut if isinstance(given, Windows) else self.windows_in_
-        return ExplainedBag(given, scaled, cut), self.labels(self._fitted_state().scores(scaled))[0]
+        settings = given.window_settings if isinstance(given, Windows) else self.windows_in_
+        return ExplainedBag(given, scaled, settings), self.labels(self._fitted_state().scores(scaled))[0]
 
 
 @dataclass(frozen=True, eq=False)

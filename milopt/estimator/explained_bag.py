@@ -28,7 +28,7 @@ class ExplainedBag:
     """The bag in the units of the user."""
     scaled: Bags
     """The same bag with scaled features."""
-    cut: WindowSettings | None
+    window_settings: WindowSettings | None
     """Length and stride of the windows if the instances are windows of a time series; otherwise None."""
 
     def window_spans(self, instances: Index, samples: int | None) -> tuple[Index, Index] | None:
@@ -39,8 +39,8 @@ class ExplainedBag:
         """
         if samples is not None:
             return instances, np.full(instances.size, samples)
-        if self.cut is not None:
-            return instances * self.cut.stride, np.full(instances.size, self.cut.length)
+        if self.window_settings is not None:
+            return instances * self.window_settings.stride, np.full(instances.size, self.window_settings.length)
         return None
 
     def column_instances(self, samples: int | None) -> Bags:
@@ -59,13 +59,13 @@ class ExplainedBag:
         rows = self.given.instances
         if not isinstance(rows, np.ndarray):
             return None
-        if self.cut is None:
+        if self.window_settings is None:
             return rows
-        if self.cut.znormalise:
+        if self.window_settings.znormalise:
             return None
-        starts = np.arange(rows.shape[0]) * self.cut.stride
-        series = np.full(int(starts[-1]) + self.cut.length, np.nan)
-        series[starts[:, None] + np.arange(self.cut.length)] = rows
+        starts = np.arange(rows.shape[0]) * self.window_settings.stride
+        series = np.full(int(starts[-1]) + self.window_settings.length, np.nan)
+        series[starts[:, None] + np.arange(self.window_settings.length)] = rows
         return series[:, None]
 
 

@@ -27,7 +27,7 @@ from milopt.estimator.instance_contributions import InstanceContributions, insta
 from milopt.estimator.maximisers import format_sample_ranges
 from milopt.estimator.program_choice import program_for_label
 from milopt.html import element, notes, view
-from milopt.outcome.ensemble_columns import has_readable_columns
+from milopt.outcome.ensemble_columns import declares_maxima
 from milopt.outcome.result import FittedFunction, Result
 from milopt.table import Table
 
@@ -161,7 +161,7 @@ def explain_bag(fitted: FittedState, shown: ExplainedBag, label: object) -> Expl
     total = float(result.score(bag)[0])
     instances = (
         instance_contributions(result, shown, total)
-        if has_readable_columns(result)
+        if declares_maxima(result)
         else _leave_one_out_contributions(fitted, column, shown, total)
     )
     return Explanation(

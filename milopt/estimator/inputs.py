@@ -39,12 +39,12 @@ def check_training_bags(model: HasFeatures, given: object, allow_nan: bool = Fal
     if bags.features is not None:
         vars(model)["feature_names_in_"] = np.array(bags.features, dtype=object)
     model.n_features_in_ = bags.dimension
-    model.windows_in_ = cut = bags.cut if isinstance(bags, Windows) else None
+    model.windows_in_ = settings = bags.window_settings if isinstance(bags, Windows) else None
     # A model with a hyper-parameter `window` cuts windows itself.
     window = getattr(model, "window", None)
-    if cut is not None and cut.length > 1 and window is not None:
+    if settings is not None and settings.length > 1 and window is not None:
         raise BagsError(
-            f"These bags are {cut} already, and window={window!r} would cut windows of windows: leave window out, "
+            f"These bags are {settings} already, and window={window!r} would cut windows of windows: leave window out, "
             "or load the series without windows, by --window none or load_data(..., window=None)."
         )
     return bags

@@ -164,15 +164,19 @@ class PatternTable:
 
 
 def build_pattern_table(
-    result: Result, training: TrainingSet, bag: ExplainedBag | None, cut: WindowSettings | None, positive_label: object
+    result: Result,
+    training: TrainingSet,
+    bag: ExplainedBag | None,
+    settings: WindowSettings | None,
+    positive_label: object,
 ) -> PatternTable:
     """Build the pattern table of a result, and locate the patterns in `bag` if it is not None.
 
-    `cut` states how the training instances were cut from time series, or is None. Positive scores stand for
+    `settings` states how the training instances were cut from time series, or is None. Positive scores stand for
     `positive_label`.
     """
     parts = [
-        _build_table_of_columns(columns, training, bag, cut, positive_label)
+        _build_table_of_columns(columns, training, bag, settings, positive_label)
         for columns in readable_columns(result)
         if columns.is_nonzero.any()
     ]
@@ -198,7 +202,7 @@ def _build_table_of_columns(
     columns: EnsembleColumns,
     training: TrainingSet,
     bag: ExplainedBag | None,
-    cut: WindowSettings | None,
+    settings: WindowSettings | None,
     positive_label: object,
 ) -> PatternTable:
     """Build the table of the patterns of the columns (weak learners) that one oracle found."""
@@ -208,7 +212,7 @@ def _build_table_of_columns(
     nearest = _nearest_instances(columns.kernel, points, seen.instances)
     unscaled, neighbours = scaling.unscale_points(points), scaling.unscale_points(seen.instances[nearest])
     bags = seen.bag_of[nearest]
-    length = columns.samples if columns.samples is not None else None if cut is None else cut.length
+    length = columns.samples if columns.samples is not None else None if settings is None else settings.length
     nearest_in_bag = (
         None
         if bag is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from milopt.outcome.ensemble_columns import has_readable_columns, readable_columns
+from milopt.outcome.ensemble_columns import declares_maxima, readable_columns
 from milopt.outcome.result import Result
 
 
@@ -15,7 +15,7 @@ def count_nonzero_coefficients(results: Sequence[Result]) -> dict[str, Any] | No
     Return a dictionary with the counts "columns" and "coefficients", with the number "of" coefficients that could be
     nonzero, and with the "share" of these that are. Return None if a result is not an ensemble of maxima.
     """
-    if not all(has_readable_columns(result) for result in results):
+    if not all(declares_maxima(result) for result in results):
         return None
     parts = [part for result in results for part in readable_columns(result)]
     used = sum(int(part.is_nonzero.sum()) for part in parts)

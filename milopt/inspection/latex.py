@@ -69,7 +69,7 @@ def coefficient_lines(symbols: ArraySymbols, letter: str, named: Mapping[str, Na
     constant, like a matrix.
     """
     lines = [_meaning_line(symbol, named[symbol]) for symbol in symbols.used_names]
-    arrays = symbols.values()
+    arrays = symbols.arrays_by_symbol()
     signs = {name: array for name, array in arrays.items() if name.rstrip("'") == letter}
     for name, array in arrays.items():
         if name not in signs and isinstance(array, np.ndarray) and array.ndim == 1:

@@ -151,7 +151,7 @@ class ArraySymbols:
         if name not in self.used_names:
             self.used_names.append(name)
 
-    def values(self) -> dict[str, Any]:
+    def arrays_by_symbol(self) -> dict[str, Any]:
         """Return a dictionary from every symbol to the array that it stands for."""
         return {
             numbered_symbol(letter, superscript, position): array

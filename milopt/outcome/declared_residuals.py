@@ -154,7 +154,7 @@ class _StepValues:
         if isinstance(chosen, Expression):
             return self._values.value(chosen)
         if atom.function is not None:
-            return np.asarray(chosen.slopes @ self._values.function_values(atom.function) + chosen.constants)
+            return np.asarray(chosen.slopes @ self._values.norm_vector(atom.function) + chosen.constants)
         return np.asarray(chosen.slopes @ self._argument_values(atom, BELOW, entries) + chosen.constants)
 
     def _argument_values(self, atom: Atom, side: int, entries: npt.NDArray[np.integer[Any]]) -> Vector:

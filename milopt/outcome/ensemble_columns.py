@@ -59,8 +59,8 @@ class EnsembleColumns:
         return np.asarray((size > 0) & (size >= NEGLIGIBLE_COEFFICIENT * size.max(axis=0, initial=0.0)))
 
 
-def has_readable_columns(result: Result) -> bool:
-    """Return True if a result has an ensemble and its program declares every column as a maximum."""
+def declares_maxima(result: Result) -> bool:
+    """Return True if a result has an ensemble, and each oracle of its program declares its column as a maximum."""
     if result.ensemble is None:
         return False
     return all(oracle.maximum is not None for oracle in result.program.oracles)

@@ -127,7 +127,7 @@ def _multiplier_minorant(
     assert isinstance(atom, RadialAtom)
     if lowering.affine.free_function_index(function) is not None:
         return Minorant(row_vector(np.zeros(0)), -atom.profile_conjugate(np.zeros(1))[1])
-    e = values.function_values(function)
+    e = values.norm_vector(function)
     radius = float(np.linalg.norm(e))
     slope = float(atom.profile_slope(np.array([radius]))[0])
     g = slopes / heights[0] if heights[0] > tiny else slope * e / (radius or 1.0)

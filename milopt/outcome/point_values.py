@@ -89,7 +89,7 @@ class LeafValues:
         assert isinstance(atom, RadialAtom)
         place = self._lowering.affine.free_function_index(function)
         direction = (
-            self.function_values(function)
+            self.norm_vector(function)
             if place is None
             else self._spaces[place].to_points(self._point.coefficients[place])
         )
@@ -97,7 +97,7 @@ class LeafValues:
         slope, value = float(atom.profile_slope(radius)[0]), atom.profile(radius)
         return Minorant(row_vector(slope * direction / (radius[0] or 1.0)), value - slope * radius)
 
-    def function_values(self, function: Function) -> Vector:
+    def norm_vector(self, function: Function) -> Vector:
         """Return the vector by which the slopes of a minorant of ||f|| are multiplied.
 
         For a function f without a dictionary, the vector consists of the values of f at all its points. For a function

@@ -306,7 +306,7 @@ class Session:
         11.0
         """
         _check_unconditional(constraint)
-        return self._add_block(constraint, name)
+        return self._add_constraint(constraint, name)
 
     def between(self, lower: Operand, expression: Operand, upper: Operand, name: str | None = None) -> Constraint:
         """Add the rows lower <= expression <= upper as one block.
@@ -346,7 +346,7 @@ class Session:
         >>> session.solve().objective
         10.5
         """
-        return self._add_block(interval_constraint(lower, expression, upper), name)
+        return self._add_constraint(interval_constraint(lower, expression, upper), name)
 
     def implies(self, condition: Expression, constraint: Constraint, name: str | None = None) -> Constraint:
         """Add rows that must hold if a condition is 1.
@@ -389,7 +389,7 @@ class Session:
             if isinstance(condition, Expression)
             else condition
         )
-        return self._add_block(conditional_constraint(own, self.program.as_own_constraint(constraint, name)), name)
+        return self._add_constraint(conditional_constraint(own, self.program.as_own_constraint(constraint, name)), name)
 
     def replace(self, constraint: Constraint | str, by: Constraint) -> Constraint:
         """Replace the constraint of a block; the name stays.
@@ -744,7 +744,7 @@ class Session:
 
     # -- internals -----------------------------------------------------------------------------------------------
 
-    def _add_block(self, constraint: Constraint, name: str | None) -> Constraint:
+    def _add_constraint(self, constraint: Constraint, name: str | None) -> Constraint:
         """Add a constraint block and return it."""
         added = self._apply_or_switch_solver(lambda: self._step.add_rows(constraint, name))
         self.program.register_names(added, constraint, self.program.constraints[added])

@@ -89,10 +89,10 @@ def _simplex_variable(program: Program) -> Variable | None:
     if x.integer or (x.lower != 0).any() or np.isfinite(x.upper).any():
         return None
     constraint = next(iter(program.constraints.values()))
-    return x if constraint.equality and _is_unit_sum(constraint.expression, x) else None
+    return x if constraint.equality and _is_sum_minus_one(constraint.expression, x) else None
 
 
-def _is_unit_sum(expression: Expression, x: Variable) -> bool:
+def _is_sum_minus_one(expression: Expression, x: Variable) -> bool:
     """Return True if an expression is a nonzero multiple of 1'x - 1."""
     if expression.shape or len(expression.terms) != 1 or expression.terms[0][0] is not x:
         return False

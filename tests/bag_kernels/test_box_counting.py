@@ -160,8 +160,8 @@ def test_a_grid_is_fitted_to_training_bags_and_clips_other_values(binning):
     codes = grid.codes(new)[:, 0].tolist()
     assert codes[0] == 0
     assert codes[1] == int(grid.s[0]) == 3
-    assert grid.count_outside(new) == 2
-    assert BoxCounting(binning=binning, bins=4).fitted_to(train).count_outside(new) == 2
+    assert grid.count_values_outside_grid(new) == 2
+    assert BoxCounting(binning=binning, bins=4).fitted_to(train).count_values_outside_grid(new) == 2
 
 
 def test_unseen_values_get_the_number_of_smaller_training_values():

@@ -158,7 +158,7 @@ def test_the_binomial_test_would_notice_an_estimator_that_stops_too_early():
 def test_numbers_of_draws_are_those_of_the_paper():
     assert estimators.karp_luby_draws(5, 5, 0.1, 0.01) == pytest.approx(4 * 25 * log(200) * 100, abs=1)
     expected = 8 * 1.1 * 25 * log(300) / ((1 - 0.01 / 8) * 0.01)
-    assert estimators.self_adjusting_draws(5, 5, 0.1, 0.01) == pytest.approx(expected, abs=1)
+    assert estimators.self_adjusting_pair_count(5, 5, 0.1, 0.01) == pytest.approx(expected, abs=1)
     assert estimators.stopping_sum(0.1, 0.01) == pytest.approx(1 + 1.1 * 4 * (np.e - 2) * log(200) / 0.01)
     assert estimators.normal_quantile(0.05) == pytest.approx(1.959964, abs=1e-6)
 

@@ -63,7 +63,7 @@ def test_an_svm_on_the_kernel_is_the_linear_one_on_the_features(golden_bags, tmp
     model.save(tmp_path / "model")
     again = milopt.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.decision_function(bags), model.decision_function(bags))
-    assert again.count_outside(bags) == 0
+    assert again.count_values_outside_grid(bags) == 0
 
 
 def test_constant_features_are_never_bounded():

@@ -372,7 +372,7 @@ def gram_cases() -> list[MutationCase]:
         clear_count_cache()
         kernel = load_gram(path)
         repr(kernel)
-        kernel.count_outside(new)
+        kernel.count_values_outside_grid(new)
         return [kernel.log(bags, bags), kernel.log(new, bags)]
 
     return [

@@ -80,7 +80,7 @@ def check_rows(program: Program) -> None:
     shown = {name: value if program.variables[name].shape else value[0] for name, value in point.items()}
     arrays = {
         **shown,
-        **{name: np.asarray(getattr(a, "toarray", lambda a=a: a)()) for name, a in symbols.values().items()},
+        **{name: np.asarray(getattr(a, "toarray", lambda a=a: a)()) for name, a in symbols.arrays_by_symbol().items()},
     }
     for name, constraint in program.constraints.items():
         declared = constraint.expression.evaluate(lambda leaf: point[leaf.name])
@@ -151,8 +151,8 @@ def test_different_vectors_of_one_name_have_different_symbols() -> None:
     body = latex_lines(program, symbols)[0].body
     assert r"\left(c^{x}_{i} x_{i}\right)^2 + \sum_{i} \left(c^{x,2}_{i} x_{i}\right)^2" in body
     assert body.count("c^{x}_{i}") == 2
-    np.testing.assert_array_equal(symbols.values()["c^{x}"], V)
-    np.testing.assert_array_equal(symbols.values()["c^{x,2}"], V + 1)
+    np.testing.assert_array_equal(symbols.arrays_by_symbol()["c^{x}"], V)
+    np.testing.assert_array_equal(symbols.arrays_by_symbol()["c^{x,2}"], V + 1)
 
 
 def test_matrices_of_two_squares_have_different_symbols() -> None:

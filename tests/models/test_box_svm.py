@@ -237,8 +237,8 @@ def test_a_kernel_of_instances_means_its_mean_set_kernel():
     model = BoxCountingSVM(kernel=RBF(0.5), **make).fit(bags, y)
     other = BoxCountingSVM(kernel=SetKernel(RBF(0.5), "mean"), **make).fit(bags, y)
     assert model.result_.objective == pytest.approx(other.result_.objective, rel=1e-9)
-    with pytest.raises(ParameterError, match="has no grid: `count_outside` is for kernels with a grid"):
-        model.count_outside(bags)
+    with pytest.raises(ParameterError, match="has no grid: `count_values_outside_grid` is for kernels with a grid"):
+        model.count_values_outside_grid(bags)
 
 
 @pytest.mark.filterwarnings("ignore:A 2-D array was given")
@@ -254,9 +254,9 @@ def test_models_of_instances_raise_an_error_for_a_kernel_of_bags(golden_bags):
 def test_values_outside_the_grid_are_clipped_and_counted():
     bags, y = random_bags(15)
     model = BoxCountingSVM().fit(bags, y)
-    assert model.count_outside(bags) == 0
+    assert model.count_values_outside_grid(bags) == 0
     far = [bag + 100.0 for bag in bags]
-    assert model.count_outside(far) == sum(bag.size for bag in bags)
+    assert model.count_values_outside_grid(far) == sum(bag.size for bag in bags)
     corner = [np.tile(as_bags(bags).instances.max(axis=0), (2, 1))]
     np.testing.assert_allclose(model.decision_function(far), np.full(len(far), model.decision_function(corner)[0]))
 

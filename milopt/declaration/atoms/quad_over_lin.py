@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milopt.arrays import Directions, Index, Vector
+from milopt.arrays import Directions, Mask, Vector
 from milopt.declaration.atoms.argument_checks import check_not_empty
 from milopt.declaration.atoms.atom import Atom, Notation
 from milopt.declaration.atoms.membership import Membership, NewVariables, second_order
@@ -129,7 +129,7 @@ def quad_over_lin(x: Operand, y: Operand) -> Expression:
     return QuadOverLin(concatenate([numerator.ravel(), divisor.ravel()]), Segments([numerator.size + 1]), ())
 
 
-def _divisor_mask(runs: Segments) -> Index:
+def _divisor_mask(runs: Segments) -> Mask:
     """Return a mask of the entries that are divisors y: True for the last entry of each run."""
     mask = np.zeros(runs.entry_count, dtype=bool)
     mask[runs.offsets[1:] - 1] = True

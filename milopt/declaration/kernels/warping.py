@@ -59,17 +59,17 @@ def log_alignment_sums(X: Floats, Z: Floats, s: float, triangular: int | None) -
     samples = X.shape[0]
     band, steepness = (samples, 0.0) if triangular is None else (triangular - 1, 1 / triangular)
     with np.errstate(under="ignore", divide="ignore"):
-        sums = _scaled_sums(X, Z, band, s, steepness)
+        sums = _scaled_alignment_sums(X, Z, band, s, steepness)
         logarithms = np.log(sums)
         # An unreliable sum matters only if the kernel value may be above `_NEGLIGIBLE_KERNEL_VALUE`. The sum of a
         # series with itself is at least r^(2 ell - 2), because one alignment consists of the cells (i, i), where k = 1.
         if log(_MIN_RELIABLE_SUM) > log(_NEGLIGIBLE_KERNEL_VALUE) + 2 * (samples - 1) * log(_SIDE_STEP_WEIGHT):
             lost = np.flatnonzero(sums < _MIN_RELIABLE_SUM)
-            logarithms[lost] = _log_scaled_sums(X[..., lost], Z[..., lost], band, s, steepness)
+            logarithms[lost] = _log_scaled_alignment_sums(X[..., lost], Z[..., lost], band, s, steepness)
     return logarithms
 
 
-def _scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
+def _scaled_alignment_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
     """Return the sums over alignments of the products of k, times r^(2 ell - 2) with r = `_SIDE_STEP_WEIGHT`.
 
     `steepness` is 1 / triangular, or 0 for w = 1. A step (1, 0) or (0, 1) has weight r, and a step (1, 1) weight r^2.
@@ -92,8 +92,8 @@ def _scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) ->
     return _run_dynamic_program(X, Z, band, origin=_SIDE_STEP_WEIGHT**-2, outside=0.0, step=step)
 
 
-def _log_scaled_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
-    """Return the logarithms of the sums of `_scaled_sums`, computed in log space throughout."""
+def _log_scaled_alignment_sums(X: Floats, Z: Floats, band: int, s: float, steepness: float) -> Floats:
+    """Return the logarithms of the sums of `_scaled_alignment_sums`, computed in log space throughout."""
     step_down = log(_SIDE_STEP_WEIGHT)
 
     def step(gaps: Floats, shift: Floats, above: Floats, left: Floats, corner: Floats, out: Floats) -> None:

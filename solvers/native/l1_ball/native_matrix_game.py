@@ -126,7 +126,7 @@ def set_weights(g: NativeMatrixGame, s: Similarities, d: Vector) -> None:
     for i in range(d.size):
         g.weight[i % n] += d[i]
     for selection in range(g.tableau.size[ROWS] - 1):
-        _update_mean(g, s, d, selection)
+        _update_selection_mean(g, s, d, selection)
 
 
 @njit_inner
@@ -174,7 +174,7 @@ def _signed_entry(values: Vector, atom: int) -> float:
 
 
 @njit_inner
-def _update_mean(g: NativeMatrixGame, s: Similarities, d: Vector, selection: int) -> None:
+def _update_selection_mean(g: NativeMatrixGame, s: Similarities, d: Vector, selection: int) -> None:
     """Compute the mean of a selection:  v = sum_{i in G} d_i k_{s(i)},  divided by the weight of its group G.
 
     The mean is 0 if that weight is 0.
@@ -207,7 +207,7 @@ def add_selection(g: NativeMatrixGame, s: Similarities, d: Vector, group: int) -
     if selection == g.idle_selections.size:
         return False
     g.selections[selection], g.group[selection], g.idle_selections[selection] = g.last_witnesses, group, 0
-    _update_mean(g, s, d, selection)
+    _update_selection_mean(g, s, d, selection)
     row = np.zeros(t.size[COLUMNS])
     _write_row(g, selection, row)
     append_row(t, row, 0.0, 0.0, np.inf)

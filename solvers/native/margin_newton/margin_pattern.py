@@ -87,7 +87,7 @@ def margin_columns(form: EvaluationForm) -> MarginColumns | None:
         return None
     unused = np.ones(form.n, dtype=bool)
     unused[shared] = False
-    floor = _smallest_minimisers(form, curvature)
+    floor = _least_minimisers(form, curvature)
     if not np.isfinite(floor[unused]).all():
         return None
     bias = int(plain[0]) if plain.size else -1
@@ -125,7 +125,7 @@ def _column_curvature(form: EvaluationForm) -> Vector | None:
     return None if (curvature < 0).any() else curvature
 
 
-def _smallest_minimisers(form: EvaluationForm, curvature: Vector) -> Vector:
+def _least_minimisers(form: EvaluationForm, curvature: Vector) -> Vector:
     """Return, per column, the smallest minimiser of q x + W/2 x^2 over its bounds; infinite if there is none."""
     q, lower = form.objective.q, form.lower
     curved = curvature > 0
