@@ -10,7 +10,8 @@ A draw selects (p, q) with probability |B(p, q)| / |U|, then the corners l_k of 
                     pair that b contains: W = T |U| / (|P||Q| trials)
     coverage        mean of 1 / (|P cap b| |Q cap b|), which has the same expectation and never a larger variance
 
-Here eps is the relative error that the estimate W^ may exceed with probability delta, and ln is the natural logarithm.
+Here eps is the relative error that the estimate W^ may exceed with probability delta, ln is the natural logarithm, and
+[..] is 1 if the condition holds and 0 otherwise. `trials` is the number of the T pairs that the current box contains.
 Karp-Luby and self-adjusting are the estimators of the paper, with the numbers of draws of the paper. Coverage has one
 of two stopping rules:
 

@@ -35,7 +35,7 @@ def stays_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
     """Return True if a minimised objective contains an atom as a quadratic term, without an epigraph or a minorant.
 
     An atom whose argument contains other atoms is a quadratic term only if none of its coefficients is negative:
-    otherwise the inner atoms would be needed from below.
+    otherwise the inner atoms would be on their other side (see `entry_sides`).
     """
     return atom.is_quadratic and (has_affine_argument(atom) or not (coefficient.value().data < 0).any())
 
@@ -43,9 +43,9 @@ def stays_quadratic(atom: Atom, coefficient: Coefficient) -> bool:
 def argument_directions(atom: Atom, side: int) -> Directions:
     """Return, per entry of the argument of an atom, the direction (+1 or -1) in which the entry must be estimated.
 
-    `side` is `ABOVE` or `BELOW`, the side from which the atom is needed. The direction is 0 if the atom is not known to
-    be monotone in the entry. Raise a `ConvexityError` that names both atoms if an inner atom occurs at an entry with
-    direction 0.
+    `side` is `ABOVE` if the program needs an upper bound of the atom, and `BELOW` for a lower bound. The direction is 0
+    if the atom is not known to be monotone in the entry. Raise a `ConvexityError` that names both atoms if an inner
+    atom occurs at an entry with direction 0.
     """
     low, high = epigraph_range(atom.argument)
     directions = (side * atom.monotone(low, high, atom.segments)).astype(np.int8)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FormName: TypeAlias = Literal["primal", "dual"]
 """Name of a compiled form: the primal form or the dual form."""
 WitnessChoice: TypeAlias = "Mapping[SelectionAtom, npt.ArrayLike] | Result | None"
-"""Choice of witnesses for the maxima of a DC program that are needed from below.
+"""Choice of witnesses for the maxima of a DC program of which lower bounds are needed (where they are not convex).
 
 The witness of a bag is the instance whose value replaces the maximum over the bag. A mapping gives the witnesses of
 some maxima: one instance index per bag, counted over the instances of all bags. Every other maximum is replaced by the
@@ -38,7 +38,7 @@ by the means of the bags.
 
 
 def compile_program(program: Program, form: FormName = "primal", witnesses: WitnessChoice = None) -> CompiledForm:
-    """Compile a declared program with all its rows; maxima that are needed from below are replaced at the witnesses.
+    """Compile a declared program with all its rows; replace maxima by their witnesses where lower bounds are needed.
 
     The attribute `form` of the result is the program in standard form. The method `recover` of the result maps a point
     of that form back to the evaluation form.

@@ -133,7 +133,7 @@ class DualForm(CompiledForm):
 
     @property
     def _row_count(self) -> int:
-        """Number of primal rows (including the rows r - w = 0), which is the number of multipliers."""
+        """Number of primal rows (including the rows s - w = 0), which is the number of multipliers."""
         return self.primal.rows.count
 
     @property

@@ -1,10 +1,13 @@
-"""The side from which each entry of an atom is needed: from above (an upper bound) or from below (a lower bound).
+"""The side of each entry of an atom: whether the program needs an upper bound (above) or a lower bound (below) of it.
 
-Atoms are convex, except indefinite quadratic forms, which only objectives may contain. Where an entry is needed from
-above (called its convex side), the program stays convex if the atom is replaced by its epigraph; where it is needed
-from below (its other side), a minorant must replace the atom. An expression is estimated in a direction: +1, from
-above, for a minimised objective; -1, from below, for the rows of `expression >= 0`. An entry with coefficient c is
-needed from above if c times the direction is positive, and from below if it is negative.
+Atoms are convex, except indefinite quadratic forms, which only objectives may contain. If the program needs an upper
+bound of an entry, the entry is on its convex side: the program stays convex if the atom is replaced by its epigraph. If
+it needs a lower bound, the entry is on its other side: only a concave term is allowed there, and a minorant must
+replace the atom.
+
+An expression has a direction. It is +1 if an upper bound of the expression is needed (a minimised objective), and -1 if
+a lower bound is needed (the rows of `expression >= 0`). An entry with coefficient c is on its convex side if c times
+the direction is positive, and on its other side if that is negative.
 """
 
 from __future__ import annotations
@@ -24,27 +27,27 @@ from milopt.errors import DeclarationError
 OBJECTIVE_PLACE = "objective"
 """Value of `AtomSides.where` for the objective."""
 ABOVE, BELOW = 1, -1
-"""The two sides from which an atom can be needed, which are also the directions of estimates."""
+"""The two sides of an atom, for an upper and for a lower bound; they are also the two directions of expressions."""
 
 
 @dataclass(frozen=True)
 class SplitCoefficient:
-    """Coefficient matrix of an atom, split by the sides of the atom's entries (needed from above or below).
+    """Coefficient matrix of an atom, split by the sides of the atom's entries.
 
     Zeros that are stored in the sparse matrix of the coefficient stay stored.
     """
 
     above: sp.csr_array
-    """Part of the matrix that multiplies entries of the atom that are needed from above."""
+    """Part of the matrix that multiplies entries of the atom on their convex side."""
     below: sp.csr_array
-    """Part of the matrix that multiplies entries of the atom that are needed from below."""
+    """Part of the matrix that multiplies entries of the atom on their other side."""
 
 
 def split_by_side(atom: Atom, coefficient: Coefficient, direction: int | npt.NDArray[np.int8]) -> SplitCoefficient:
-    """Split the coefficient of an atom into the entries needed from above and those needed from below.
+    """Split the coefficient of an atom by the sides of the entries of the atom.
 
-    `direction` is +1 if the expression is estimated from above and -1 if it is estimated from below: one number for all
-    rows, or one per row. In rows with direction 0, no entry is needed, so they are zero in both parts.
+    `direction` is +1 if an upper bound of the expression is needed, and -1 if a lower bound is needed: one number for
+    all rows, or one per row. In rows with direction 0, no entry is needed, so they are zero in both parts.
     """
     signs = signs_of(atom, coefficient)
     # Store an entry even if its parameter is zero at present, so that the parameter can change without a rebuild.
@@ -79,9 +82,9 @@ class AtomSides:
     """Name of the constraint block, or "objective"."""
     atom: Atom
     convex: npt.NDArray[np.intp]
-    """Entries that are needed from above (convex side), which become rows of the epigraph."""
+    """Entries on their convex side, which become rows of the epigraph."""
     witness: npt.NDArray[np.intp]
-    """Entries that are needed from below (other side), which need a minorant (of a maximum: the value at a witness)."""
+    """Entries on their other side, which need a minorant (of a maximum: the value at a witness)."""
     dropped: npt.NDArray[np.intp]
     """Entries on neither side: their coefficient is zero, or they occur only in unused entries of an outer atom."""
 

@@ -25,7 +25,7 @@ from milopt.declaration.programs.sparse import as_csr, from_parts, row_lengths, 
 ArgumentRows = Callable[[Atom, Index], Rows]
 """Function (atom, index) that returns the affine rows of the entries `index` of the atom's argument.
 
-The atom is needed from above.
+The rows are those of an atom on its convex side, of which the program needs an upper bound.
 """
 
 

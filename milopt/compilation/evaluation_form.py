@@ -4,10 +4,12 @@
     s.t. A x + sum_f E_f f(points_f) + g in K,   lower <= x <= upper
 
 Each r_k is a vector of affine rows like those of the constraints, and K is a product of cones. The program is convex if
-all W_k are positive semidefinite and all c_f >= 0. In an evaluation form, atoms that are needed from below have been
-replaced by stand-ins (minorants or expressions), parameters by their values, and every `bag_max` by all its epigraph
-rows, which are sparse (usually one function value per row). Certificates are computed from the evaluation form. Primal
-and dual forms are compiled from as few of its rows as needed.
+all W_k are positive semidefinite and all c_f >= 0.
+
+Stand-ins (minorants or expressions, see `stand_ins`) have replaced convex atoms where only concave terms are allowed,
+and values have replaced parameters. All epigraph rows of a `bag_max` on its convex side are in the form; they are
+sparse (usually one function value per row). Certificates are computed from the evaluation form. Primal and dual forms
+are compiled from as few of its rows as needed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from milopt.declaration.atoms.segments import Segments
 from milopt.declaration.programs.sparse import from_parts, row_lengths, scale_rows, take_rows
 
 AtomEntries = list[tuple[Atom, sp.csr_array]]
-"""Atoms with the parts of their coefficients at entries that are needed from above; stored zeros stay stored.
+"""Atoms with the parts of their coefficients at entries on the convex side (see `entry_sides`); stored zeros stay.
 
 A row may have several entries of atoms, except in `expand_rows`.
 """

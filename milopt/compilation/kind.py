@@ -1,8 +1,8 @@
 """Kind of a program, derived from its declared blocks without evaluating kernels (except in `required_features`).
 
-An atom that is needed from above requires the cones of its epigraph, unless it is a quadratic term of the objective. A
-program is DC (difference of convex functions) if an atom is needed from below; its features are those of the convex
-program in which minorants replace such atoms.
+An atom on its convex side (see `entry_sides`) requires the cones of its epigraph, unless it is a quadratic term of the
+objective. A program is DC (difference of convex functions) if an atom is on its other side. The features of a DC
+program are those of the convex program in which minorants replace such atoms.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from milopt.declaration.programs.program import Program
 
 
 def program_kind(program: Program) -> str:
-    """Return the kind of a program: "DC" if an atom is needed from below, otherwise a kind such as "LP" or "SOCP"."""
+    """Return the kind of a program: "DC" if an atom is on its other side, otherwise a kind such as "LP" or "SOCP"."""
     return "DC" if other_side_atoms(program) else convex_step_kind(program)
 
 
 def convex_step_kind(program: Program) -> str:
-    """Return the kind, such as "LP", of the program in which minorants replace atoms that are needed from below."""
+    """Return the kind, such as "LP", of the program in which minorants replace atoms on their other side."""
     return kind_name(declared_features(program), required_cones(program))
 
 

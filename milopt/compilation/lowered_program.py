@@ -24,8 +24,8 @@ class LoweredProgram:
 def lower_program(program: Program, stand_ins: StandIns | None = None, both_sides: bool = False) -> LoweredProgram:
     """Lower a program to its evaluation form.
 
-    `stand_ins` (minorants or expressions) replace the atoms that are needed from below. If `both_sides` is True, the
-    stand-ins of maxima replace them also where they are needed from above.
+    `stand_ins` (minorants or expressions) replace convex atoms where only a concave term is allowed (on their other
+    side). If `both_sides` is True, the stand-ins of maxima replace them also on their convex side.
     """
     lowering = Lowering(program, stand_ins, both_sides)
     objective = lowering.lower_objective()

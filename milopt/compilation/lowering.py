@@ -1,9 +1,9 @@
 """Lowering: the compilation of a declared program to its evaluation form, part by part (objective, constraint blocks).
 
-In the objective, quadratic atoms become squared terms (`stays_quadratic`). Any other atom that is needed from above (on
-its convex side) is replaced by its epigraph (`epigraphs`, `expansion`). An atom that is needed from below (on its other
-side) is replaced by a stand-in: usually an affine minorant, otherwise an expression (`stand_ins`). Atoms inside atoms
-follow the same rules (`arguments`).
+In the objective, quadratic atoms become squared terms (`stays_quadratic`). Any other atom of which the program needs an
+upper bound (on its convex side) is replaced by its epigraph (`epigraphs`, `expansion`). An atom of which the program
+needs a lower bound (on its other side) is replaced by a stand-in: usually an affine minorant, otherwise an expression
+(`stand_ins`). Atoms inside atoms follow the same rules (`arguments`).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Lowering:
         return stays_quadratic(atom, coefficient)
 
     def _add_convex_side(self, rows: Rows, atom: Atom, coefficient: sp.csr_array) -> Rows:
-        """Return rows + coefficient @ t, with auxiliary columns t >= atom, for atom entries needed from above."""
+        """Return rows + coefficient @ t, with auxiliary columns t >= atom, for atom entries on the convex side."""
         return self.epigraphs.add_with_columns(rows, atom, coefficient)
 
     # -- constraint blocks ---------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Lowering:
         return block if stays.size == kept.size else replace(block, declared=stays[block.declared])
 
     def _epigraph_block(self, name: str, rows: Rows, above: AtomEntries) -> LoweredBlock:
-        """Return the block of the constraint `rows` + `above` >= 0, where `above` are atom entries needed from above.
+        """Return the block of the constraint `rows` + `above` >= 0, where `above` are entries on the convex side.
 
         If an entry is used only once, its epigraph is written into its row if possible. Other entries get auxiliary
         columns.
@@ -258,7 +258,7 @@ class Lowering:
         return len(template.parts) == 1 and template.parts[0].has_one_t_per_row
 
     def _is_used_once(self, atom: Atom, entries: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Return, per entry, True if it is needed from above in at most one declared row and nowhere else."""
+        """Return, per entry, True if an upper bound of it is needed in at most one declared row and nowhere else."""
         if self._uses is None:
             self._uses = find_entry_uses(self.program, self.other_side)
         uses = self._uses.get(atom)
@@ -274,8 +274,8 @@ class Lowering:
     def argument_rows(self, atom: Atom, side: int, index: Index | None = None) -> Rows:
         """Return the affine rows of an atom's argument, or of the entries `index` of the argument.
 
-        `side` (`ABOVE` or `BELOW`) is the side from which the atom is needed; it determines whether inner atoms are
-        replaced by upper or lower bounds.
+        `side` is `ABOVE` if the program needs an upper bound of the atom, and `BELOW` if it needs a lower bound. It
+        determines whether inner atoms are replaced by upper or lower bounds.
         """
         if has_affine_argument(atom):
             rows = self.affine.affine_argument(atom)
@@ -306,7 +306,7 @@ class Lowering:
         return self._minorant_rows(atom, coefficient, chosen, BELOW)
 
     def _minorant_rows(self, atom: Atom, coefficient: sp.csr_array, minorant: Minorant, side: int) -> Rows:
-        """Return coefficient @ minorant, for an atom that is needed from `side` (`ABOVE` or `BELOW`)."""
+        """Return coefficient @ minorant; `side` is `ABOVE` or `BELOW` as in `argument_rows`."""
         rows = self._slope_rows(atom, coefficient, multiply(coefficient, minorant.slopes), side)
         if not minorant.constants.any():
             return rows

@@ -41,8 +41,8 @@ class LoweringAttempt:
 def try_lower(program: Program, witnesses: StandIns | None = None) -> LoweringAttempt:
     """Lower a program to its evaluation form, unless this is expensive or raises a `MiloptError`.
 
-    `witnesses` maps atoms that are needed from below to their stand-ins (minorants or expressions). Maxima that need a
-    stand-in and have none are replaced by the means of their bags.
+    `witnesses` maps convex atoms, where only a concave term is allowed, to their stand-ins (minorants or expressions).
+    A maximum that needs a stand-in and has none is replaced by the mean of each bag.
     """
     reason = _large_kernel_reason(program)
     if reason:

@@ -50,7 +50,7 @@ class TermSizes:
 
 
 class MinorantLowering(Lowering):
-    """Lowering in which minorants also replace the atoms that are needed from above.
+    """Lowering in which minorants also replace the atoms on their convex side, which otherwise have an epigraph.
 
     The object shares columns and points with `lowering`. `duals` are the multipliers of the declared rows by block, and
     `ridge` the weights of the squared norms of functions in the objective.

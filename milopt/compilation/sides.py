@@ -1,4 +1,4 @@
-"""Sides of all atoms of a program, and the atoms that are needed from below somewhere (their other side)."""
+"""Sides of all atoms of a program (see `entry_sides`), and the atoms that occur somewhere on their other side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milopt.errors import UnsupportedError
 
 
 def atom_sides(program: Program) -> tuple[AtomSides, ...]:
-    """Return the sides from which the entries of every atom are needed, for the objective and each constraint block.
+    """Return the sides of the entries of every atom in the objective and in each constraint block.
 
     Quadratic terms of the objective (see `stays_quadratic`) are left out.
     """
@@ -27,9 +27,9 @@ def atom_sides(program: Program) -> tuple[AtomSides, ...]:
 
 
 def maxima_on_other_side(program: Program, operation: str) -> list[SelectionAtom]:
-    """Return the maxima that are needed from below somewhere in a program (their other side).
+    """Return the maxima that occur somewhere in a program on their other side, where only concave terms are allowed.
 
-    Raise an `UnsupportedError` if an atom of another kind is needed from below, or if one of these maxima contains an
+    Raise an `UnsupportedError` if an atom of another kind is on its other side, or if one of these maxima contains an
     atom or occurs inside an atom. `operation` is the name of the operation that supports only maxima, for the message.
     """
     maxima: list[SelectionAtom] = []
@@ -66,7 +66,7 @@ def check_maxima_not_nested(program: Program, maxima: Sequence[SelectionAtom], o
 
 
 def other_side_atoms(program: Program) -> list[Atom]:
-    """Return the atoms that are needed from below somewhere in a program; the program is DC if there are any."""
+    """Return the atoms that occur somewhere in a program on their other side; the program is DC if there are any."""
     atoms: dict[int, Atom] = {}
     for side in atom_sides(program):
         if side.witness.size:

@@ -1,8 +1,9 @@
 """Selection of hyper-parameters inside a training part, by an inner cross-validation.
 
-The inner folds are stratified: 5 folds, or as many as the smallest class has bags, drawn once or several times. The
-candidate with the most correct predictions on held-out bags wins. Predictions are counted over all folds, so that ties
-are exact. Ties are frequent with few bags, and are broken by the largest mean over held-out bags of
+The inner folds are stratified, and drawn once or several times. Their number is the smaller of 5 and the number of bags
+of the smallest class. The candidate with the most correct predictions on held-out bags wins. Predictions are counted
+over all folds, so that ties are exact. Ties are frequent with few bags, and are broken by the largest mean over
+held-out bags of
 
     clarity = clip(margin / r, -1, 1),   r = root mean square of the margins on the bags of the fit,
 
@@ -230,5 +231,5 @@ def _inner_folds(labels: Labels, seed: int, repeats: int) -> Iterator[tuple[Inde
 
 
 def _inner_fold_count(labels: Labels) -> int:
-    """Return the number of inner folds: MAX_INNER_FOLDS, or the number of bags of the smallest class."""
+    """Return the number of inner folds: the smaller of MAX_INNER_FOLDS and the number of bags of the smallest class."""
     return min(MAX_INNER_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))

@@ -2,7 +2,8 @@
 
 Let h_u(B) = max_{x in B} <u, Phi(x)> with ||u|| <= Lam and ||Phi(x)|| <= R. A selection theta chooses one instance of
 every bag. Let Z_theta(s) = ||sum_i s_i Phi(theta(B_i))|| with random signs s. Its mean is at most R sqrt(m), and one
-sign changes it by at most 2R. The expected maximum over |Theta| selections then gives
+sign changes it by at most 2R. For the Rademacher complexity Rad of the functions h_u on the training bags, the expected
+maximum over all |Theta| selections then gives
 
     Rad <= (Lam R / sqrt(m)) (1 + sqrt(2 ln|Theta|)),
 
@@ -24,7 +25,7 @@ DEFAULT_DELTA = 0.05
 
 
 def rademacher_bound(Lam: float, R: float, m: int, ln_theta: float) -> float:
-    """Return Rad, a bound on the Rademacher and Gaussian complexity (symbols: see the module docstring)."""
+    """Return the bound on Rad of the module docstring; it also bounds the Gaussian complexity."""
     return Lam * R / sqrt(m) * (1 + sqrt(2 * ln_theta))
 
 

@@ -263,7 +263,7 @@ def shift_nonbasic(t: Tableau, j: int, change: float) -> None:
 def make_pivot(t: Tableau, p: int, q: int, change: float, target: float, norms: Vector) -> None:
     """Move the q-th nonbasic variable by `change`, and exchange it with the p-th basic one, which ends at `target`.
 
-    Values and prices are updated, and `norms` as in `exchange`.
+    Values and prices are updated, and `norms` as in `exchange_variables`.
     """
     rows, columns, row = t.rows, t.columns, t.T[p]
     theta = columns[PRICE, q] / row[q]

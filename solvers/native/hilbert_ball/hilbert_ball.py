@@ -11,10 +11,10 @@
    the fraction MIN_RELATIVE_DECREASE, the witnesses were visited before, MAX_DESCENT_STEPS steps are made, or the time
    is up.
 
-Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a dictionary, the coefficients of u are
-therefore  radius w_i / ||v||  at the witnesses and at most 0 at instances of I-. If the bounds of a step do not meet,
-even after a restart, Clarabel prices the oracle instead (counted in `fallbacks`). The result is a local optimum, and a
-global one if no weight is positive.
+w_i is the weight of bag i, Phi(x) is the feature K(x, .), and I- are the bags with negative weight. Without a
+dictionary, the coefficients of u are therefore  radius w_i / ||v||  at the witnesses and at most 0 at instances of I-.
+If the bounds of a step do not meet, even after a restart, Clarabel prices the oracle instead (counted in `fallbacks`).
+The result is a local optimum, and a global one if no weight is positive.
 """
 
 from __future__ import annotations

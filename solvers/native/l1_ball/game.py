@@ -134,7 +134,8 @@ def _ensure_group_has_selection(g: NativeMatrixGame, s: Similarities, d: Vector,
 def _add_atoms(g: NativeMatrixGame, w: Vector, price: float, best: int) -> bool:
     """Add the best response and further signed atoms with a large gain; return False if there is no space.
 
-    The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the row  1'x <= 1.
+    The gain of an atom is |w_z| - `price`, where `price` is the multiplier of the row  1'x <= 1  of the small game (see
+    `native_matrix_game`).
     """
     if not add_atom(g, best):
         return False

@@ -2,10 +2,10 @@
 
     max  sum_i w_i max_{x in B_i} u(x)   over  u = sum_z a_z K(z, .),  ||a||_1 <= radius
 
-The starts are the best single atoms of either sign; starts that the oracle declares are ignored. From each start, a
-descent (`descent`) solves its convex steps as matrix games with an upper and a lower bound (`game`). If the bounds do
-not meet, even after a restart, HiGHS prices the oracle instead (counted in `fallbacks`). The result is a local optimum,
-and a global one if no weight is positive.
+w_i is the weight of bag i. The starts are the best single atoms of either sign; starts that the oracle declares are
+ignored. From each start, a descent (`descent`) solves its convex steps as matrix games with an upper and a lower bound
+(`game`). If the bounds do not meet, even after a restart, HiGHS prices the oracle instead (counted in `fallbacks`). The
+result is a local optimum, and a global one if no weight is positive.
 """
 
 from __future__ import annotations

@@ -2,10 +2,14 @@
 
     max_{a >= 0}  a'v - h*(sum a) - |a - a0|^2 / (2 sigma)   is attained at   a = [u - l]_+,   u = a0 + sigma v,
 
-where l = 0 if sum [u]_+ <= c, and otherwise l solves  sum [u - l]_+ = c + kappa l  with kappa = k / sigma. For a group
-of one row, l = [u - c]_+ / (1 + kappa). For other groups, l is found by Michelot's method: compute l for the rows above
-the last level, and repeat until no row is dropped. `reference_projection` is plain numpy. `compiled_projection` is the
-same algorithm compiled by numba, which is imported only if there are many rows in groups of several.
+where l = 0 if sum [u]_+ <= c, and otherwise l solves  sum [u - l]_+ = c + kappa l  with kappa = k / sigma. l is called
+the level of the group. The sums are over the rows of the group; a, v, h*, c (the cap) and k are those of
+`margin_program`, a0 and sigma those of `proximal_step`.
+
+For a group of one row, l = [u - c]_+ / (1 + kappa). For other groups, l is found by Michelot's method: compute l for
+the rows above the last level, and repeat until no row is dropped. `reference_projection` is plain numpy.
+`compiled_projection` is the same algorithm compiled by numba, which is imported only if there are many rows in groups
+of several.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Solve a margin program by proximal steps on lazily held rows, with a duality gap computed by one pass over all rows.
 
+The symbols are those of `margin_program`; sigma is the weight of the proximal terms in `proximal_step`.
+
 1. Hold one row of each group, the one with the largest v_r at the start, or all rows of the last solve with a_r > 0.
 2. Make proximal steps (`proximal_step`) with increasing sigma until the duality gap on the held rows reaches the inner
    tolerance.
-3. Compute the duality gap on all rows: with a balanced such that e'a = 0, w = R'a is stationary by construction, the
-   dual objective D is computed from the held rows, and one pass over the data gives R w, the exact bias and the primal
-   objective P. P - D >= 0 bounds the error, independently of the solver.
+3. Compute the duality gap on all rows. First balance a, such that e'a = 0. Then w = R'a is stationary by construction,
+   and the dual objective D is computed from the held rows. One pass over the data gives R w, the exact bias and the
+   primal objective P. P - D >= 0 bounds the error, independently of the solver.
 4. Stop if the gap reaches the tolerance. Otherwise hold up to `MAX_ADDED_ROWS_PER_GROUP` more rows of each group, those
    with the largest v_r above all held rows of the group, reduce the inner tolerance and continue with 2.
 """

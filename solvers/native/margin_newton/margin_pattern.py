@@ -11,8 +11,9 @@ An evaluation form is a margin program if
 * of the other columns in rows, all are free and without linear cost, and at most one is not regularised by a square:
   the bias.
 
-With l, the smallest value of the slack that is worth taking, the row  a xi + E f + e b + g >= 0  means
-xi - l >= v = -(g + a l + E f + e b) / a. The cost of xi - l is  (q + W l) t + W/2 t^2.
+A row is  a xi + E f + e b + g >= 0  with the slack xi and the bias b. Let l be the least minimiser of the cost of xi
+within its bounds. The row then means  t = xi - l >= v = -(g + a l + E f + e b) / a,  and the cost of t is, up to a
+constant,  (q + W l) t + W/2 t^2.  Other columns with a square are treated like coefficients of f.
 """
 
 from __future__ import annotations

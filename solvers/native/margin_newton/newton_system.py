@@ -1,8 +1,11 @@
 """Newton step of the proximal subproblem:  (diag(1, ..., 1, tau) + sigma [R e]'P [R e]) (dw, db) = -(g_w, g_b).
 
-P is block diagonal over the groups. With the support J_g of a group, its rows with a_r > 0, P is the identity on J_g if
-the group is below its cap, and otherwise  I - 11'/(j + kappa),  j = |J_g|, which is the square of  I - (theta/j) 11'
-with  theta = 1 - sqrt(kappa / (j + kappa)).  So [R e]'P [R e] = Z'Z, where the rows of Z are those of J minus theta
+(g_w, g_b) is the gradient of the function that `proximal_step` minimises over (w, b), and R, e, a, tau and sigma are
+the symbols of that module. kappa is that of `group_projection`. P is block diagonal over the groups. The support J_g of
+a group g consists of its rows with a_r > 0. P is the identity on J_g if the group is below its cap, and otherwise I -
+11'/(j + kappa) with j = |J_g|. This is the square of  I - (theta/j) 11'  with  theta = 1 - sqrt(kappa / (j + kappa)).
+
+So [R e]'P [R e] = Z'Z. The rows of Z are those of [R e] in the supports; those of groups at their caps minus theta
 times the mean over the support of their group. With F and z the features and the bias coefficients of Z, the system is
 solved in one of three ways:
 
