@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
 from milopt.evaluation.record import Plain
-from milopt.evaluation.summary import EvaluationReport, join_tables
+from milopt.evaluation.summary import EvaluationReport, join_tables, resumed_lines
 from milopt.evaluation.wide_table import wide_rows, wide_table
 from milopt.html import notes, view
 from milopt.table import Table, to_data_frame
@@ -116,7 +116,8 @@ class Evaluations(Sequence[EvaluationReport]):
         lines = [*shared, *(f"{report.data}: {line}" for report, line in remarks if line not in shared)]
         if self.interrupted:
             lines.append(f"Interrupted: {len(self.reports)} of {self.expected} data sets were started.")
-        return [*lines, *([f"The same table: {self.command}"] if self.command else [])]
+        command = [f"The same table: {self.command}"] if self.command else []
+        return [*lines, *resumed_lines(self.reports), *command]
 
     def _is_shared(self, remark: str) -> bool:
         """Return True if a remark holds for all data sets."""

@@ -24,6 +24,7 @@ from milopt.errors import ParameterError
 from milopt.evaluation.rank_tests import critical_value, dunn_p_values, friedman_test, nemenyi_p_values
 from milopt.evaluation.record import Plain, as_plain
 from milopt.evaluation.scores import ReportLike, gather_scores
+from milopt.evaluation.summary import EXACT_DECIMALS
 from milopt.html import notes, view
 from milopt.name_suggestions import unknown_name_error
 from milopt.table import Table, to_data_frame
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 RANKING_MEASURES = ("accuracy", "balanced_accuracy", "auc")
 """Measures by which models can be ranked."""
-RANKED_DECIMALS = 9
-"""Number of decimal places to which means are rounded before they are ranked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +265,8 @@ def rank(
     Parameters
     ----------
     evaluations : sequence of EvaluationReport or dict, or mapping of str to such a sequence
-        Results of `milopt.evaluate`, or the JSON data of `milopt evaluate --json`. A mapping gives its names to
-        evaluations of one model each, for example of one model with different settings.
+        Results of `milopt.evaluate`, or the JSON data of `milopt evaluate --json`: one or a list of them. A mapping
+        gives its names to evaluations of one model each, for example of one model with different settings.
     control : str or None, default=None
         Model with which all others are compared. None compares all pairs.
     measure : {"accuracy", "balanced_accuracy", "auc"}, default="accuracy"
@@ -309,7 +308,7 @@ def rank(
     check_open_fraction("alpha", alpha)
     scores = gather_scores(evaluations, measure)
     # Rounded, because means of the same numbers in another order are ties, but differ by rounding errors.
-    scores = replace(scores, values=np.round(scores.values, RANKED_DECIMALS))
+    scores = replace(scores, values=np.round(scores.values, EXACT_DECIMALS))
     if control is not None and not isinstance(control, str):
         raise ParameterError(f"control must be the name of a model, not {control!r}.")
     if control is not None and control not in scores.models:

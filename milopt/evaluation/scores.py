@@ -75,7 +75,14 @@ def gather_scores(evaluations: Sequence[ReportLike] | Mapping[str, Sequence[Repo
 def _named_reports(
     evaluations: Sequence[ReportLike] | Mapping[str, Sequence[ReportLike]],
 ) -> Iterator[tuple[str | None, Mapping[str, object]]]:
-    """Yield the name and the JSON data of each evaluation: the key of the mapping, or None without a mapping."""
+    """Yield the name and the JSON data of each evaluation: the key of the mapping, or None without a mapping.
+
+    The JSON output of `milopt evaluate` itself is a mapping too, with a list of evaluations or with the table of one.
+    """
+    if isinstance(evaluations, Mapping) and {"table", "data"} <= evaluations.keys():
+        evaluations = [evaluations]
+    elif isinstance(evaluations, Mapping) and {"evaluations", "command"} <= evaluations.keys():
+        evaluations = evaluations["evaluations"]
     lists = evaluations.values() if isinstance(evaluations, Mapping) else [evaluations]
     if not all(isinstance(several, Iterable) for several in lists):
         raise ParameterError("Only evaluations can be ranked: give a list of evaluations, or one such list per name.")

@@ -15,6 +15,8 @@ from milopt.table import Table, to_data_frame
 if TYPE_CHECKING:
     import pandas
 
+EXACT_DECIMALS = 9
+"""Number of decimal places of means that are not rounding errors; means are rounded to it before they are ranked."""
 NUMERIC_COLUMNS = ("accuracy", "balanced", "AUC", "tasks", "uncertified", "seconds")
 """Headers of the columns with numbers in the table of an evaluation."""
 
@@ -160,10 +162,11 @@ class EvaluationReport:
 
     def remarks(self) -> list[str]:
         """Return the remarks below the table: standard errors, cycles, rejected candidates, failures, the command."""
-        return [*self.findings(), *([f"The same table: {self.command}"] if self.command else [])]
+        command = [f"The same table: {self.command}"] if self.command else []
+        return [*self.findings(), *resumed_lines([self]), *command]
 
     def findings(self) -> list[str]:
-        """Return the remarks below the table, without the command that reproduces it."""
+        """Return the remarks below the table, without the number of resumed tasks and the command."""
         lines = []
         spread = {row.error_over: row for row in self.table if row.error_over}
         for over in spread:
@@ -172,9 +175,6 @@ class EvaluationReport:
         lines += _rejected_candidate_lines(self.records)
         lines += _failure_lines(self.failures)
         done, total = sum(row.tasks for row in self.table), sum(row.expected for row in self.table)
-        if self.resumed:
-            source = f" ({self.store})" if self.store else ""
-            lines.append(f"{self.resumed} of {total} tasks from an earlier run{source}")
         if self.interrupted:
             resume = "; run it again with the same store to resume" if self.store else ""
             lines.append(f"Interrupted: {done} of {total} tasks are done{resume}.")
@@ -192,6 +192,14 @@ class EvaluationReport:
     def _repr_html_(self) -> str:
         """Return the table and the remarks for a notebook."""
         return view(self.summary_table().html(), notes(self.remarks()))
+
+
+def resumed_lines(reports: Sequence[EvaluationReport]) -> list[str]:
+    """Return a line with the number of tasks from an earlier run, or nothing if there are none."""
+    resumed = sum(report.resumed for report in reports)
+    total = sum(row.expected for report in reports for row in report.table)
+    source = f" ({reports[0].store})" if reports and reports[0].store else ""
+    return [f"{resumed} of {total} tasks from an earlier run{source}"] if resumed else []
 
 
 def join_tables(reports: Sequence[EvaluationReport]) -> Table:
@@ -258,8 +266,8 @@ def _rejected_candidate_lines(records: Sequence[Record]) -> list[str]:
 
 
 def _format_number(value: float | None) -> str:
-    """Format a number, or return "-" for None."""
-    return "-" if value is None else f"{value:.3f}"
+    """Format a number, or return "-" for None; rounding errors of its last digits do not count, as in rankings."""
+    return "-" if value is None else f"{round(value, EXACT_DECIMALS):.3f}"
 
 
 def _values_by_repeat(records: Iterable[Record], measure: str) -> dict[int, list[float]]:

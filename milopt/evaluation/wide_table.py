@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from milopt.evaluation.ranking import RANKED_DECIMALS
-from milopt.evaluation.summary import EvaluationReport, ModelSummary, format_accuracy
+from milopt.evaluation.summary import EXACT_DECIMALS, EvaluationReport, ModelSummary, format_accuracy
 from milopt.table import Table
 
 BOLD_NOTE = "The best accuracy on each data set is in bold (in text: marked by *)."
@@ -51,5 +50,5 @@ def _models(reports: Sequence[EvaluationReport]) -> list[str]:
 
 def _best_models(summaries: Sequence[ModelSummary]) -> list[str]:
     """Return the names of the models with the largest accuracy, which is rounded as in rankings."""
-    known = {row.model: round(row.accuracy, RANKED_DECIMALS) for row in summaries if row.accuracy is not None}
+    known = {row.model: round(row.accuracy, EXACT_DECIMALS) for row in summaries if row.accuracy is not None}
     return [name for name, accuracy in known.items() if accuracy == max(known.values())]

@@ -73,7 +73,7 @@ def test_hyper_parameters_are_shown_with_default_and_description(run) -> None:
 
 def test_allowed_values_of_a_hyper_parameter_are_shown(run) -> None:
     lines = [line.strip() for line in run("models", "safe").out.splitlines()]
-    assert "landmarks = kmeans (one of kmeans, uniform, sample)" in lines
+    assert "aggregation = sum (one of sum, mean, max)" in lines
     assert any(line.startswith("core = ksc (one of ksc, kpca") for line in lines)
     assert "scale = minmax01 (one of minmax01, zscore, none)" in lines
     assert "form = none (one of primal, dual, none)" in lines

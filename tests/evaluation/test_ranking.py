@@ -163,7 +163,7 @@ MISTAKES = [
     ),
     *(
         (lambda wrong=wrong: rank(wrong), ParameterError, "Only evaluations can be ranked: give a list of evaluations")
-        for wrong in (3, None, {"a": 3}, evaluations_as_json(THREE)[0])
+        for wrong in (3, None, {"a": 3})
     ),
     (lambda: rank(["musk1"]), ParameterError, "Only evaluations can be ranked, not str"),
     (lambda: rank({"all": evaluations_as_json(THREE)}), ParameterError, "'all' names an evaluation of 3 models"),

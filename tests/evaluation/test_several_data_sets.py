@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import milopt
 from milopt.data.data_set import DataSet
 from milopt.errors import ParameterError, UnknownNameError
 from milopt.evaluation.evaluate import evaluate
+from milopt.evaluation.summary import format_accuracy
 
 from .compared import numbers
 from .conftest import toy_data
@@ -91,3 +94,22 @@ def test_several_evaluations_can_be_ranked(sets: list[DataSet]) -> None:
 def test_wrong_lists_are_an_error(data: list[object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         evaluate(data, "miles", "2")
+
+
+def test_the_json_output_of_the_command_can_be_ranked_as_it_is(sets: list[DataSet]) -> None:
+    together = evaluate(sets, MODELS, "2", grid={})
+    plain = json.loads(json.dumps(together.as_dict()))
+    assert milopt.rank(plain).ranks.tolist() == milopt.rank(plain["evaluations"]).ranks.tolist()
+
+
+def test_tasks_from_an_earlier_run_are_counted_over_all_data_sets(sets: list[DataSet], tmp_path: Path) -> None:
+    evaluate(sets, MODELS, "2", grid={}, store=tmp_path)
+    again = evaluate(sets, MODELS, "2", grid={}, store=tmp_path)
+    assert f"18 of 18 tasks from an earlier run ({tmp_path})" in again.remarks()
+
+
+def test_rounding_errors_do_not_change_printed_accuracies(sets: list[DataSet]) -> None:
+    report = evaluate(sets[0], "miles", "2", grid={})
+    row = report.table[0]
+    printed = [format_accuracy(replace(row, accuracy=value)) for value in (0.9125, 0.9125 + 1e-16, 0.9125 - 1e-16)]
+    assert len(set(printed)) == 1
