@@ -79,7 +79,7 @@ def test_allowed_values_of_a_hyper_parameter_are_shown(run) -> None:
     assert "form = none (one of primal, dual, none)" in lines
     listed = run("models", "safe", "--json").json("models")["models"][0]["parameters"]
     assert listed["core"]["values"] == ["ksc", "kpca"]
-    assert (listed["rank"]["type"], listed["rank"]["values"]) == ("int or None", [])
+    assert (listed["rho"]["type"], listed["rho"]["values"]) == ("float", [])
     assert '"{""sum"", ""mean"", ""max""}"' in run("models", "safe", "--format", "csv").out
 
 

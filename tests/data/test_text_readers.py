@@ -86,9 +86,8 @@ def test_the_line_of_an_invalid_value_is_reported_also_in_a_large_table(read) ->
     expected = 'made.csv, line 17: "f1" is NaN; every value must be a finite number'
     assert error_of(read, ".csv", "\n".join(lines)).startswith(expected)
     lines[16] = "16,0,1,,3"
-    assert error_of(read, ".csv.gz", "\n".join(lines)) == expected.replace("is NaN", "is missing").replace(
-        "csv,", "csv.gz,"
-    )
+    missing = expected.replace("is NaN", "is missing").replace("csv,", "csv.gz,")
+    assert error_of(read, ".csv.gz", "\n".join(lines)).startswith(missing)
     lines[16] = "16,0,1,2,3"
     lines[50_003] = "50004,0,1,2,x"
     assert error_of(read, ".csv", "\n".join(lines)).startswith(
