@@ -20,7 +20,8 @@ entries that are reduced costs of finite bounds. The certificate consists of
 Every dual residual is divided by the size of the numbers that cancel in it. So no choice of units makes a wrong answer
 look right. With G = max_k(|q_k|, |Px|_k), k over the columns that are not fixed and over the points of functions:
 
-    column j                       max(|q_j|, |Px|_j, |A_j|'|z|) + c G,  c = 1e-3 if q_j = 0 and c = 1e-4 otherwise
+    column j                       m + min(c G, max(m, |A_j|'1 max |z|)),  m = max(|q_j|, |Px|_j, |A_j|'|z|),
+                                   c = 1e-3 if q_j = 0 and c = 1e-4 otherwise
     column j with a separable      the same or, if larger, sqrt(2 h (1 + |objective|)); at that residual the objective
     term h x_j^2 / 2               can change by 1 + |objective|
     function f with the term       1 + |p|
@@ -33,6 +34,8 @@ look right. With G = max_k(|q_k|, |Px|_k), k over the columns that are not fixed
 The terms c G admit the noise of interior-point methods: at a tolerance of 1e-6, residuals of 1e-9 of the largest
 gradient (in cones, of the largest multiplier) are admitted in cones and in columns and functions without a linear
 term, of 1e-10 of it in other columns and functions, and of 1e-13 in any column or function (`ABSOLUTE_SCALE_OFFSET`).
+In a column with tiny coefficients, errors of the multipliers cause tiny residuals only, and no more are admitted: its
+value may be so large that the column matters.
 
 `objective` is the declared objective. `bound` is the value of the Lagrange dual at z, a lower bound on the optimum if
 r = 0. If r is not 0, `effect` estimates by how much the bound may be wrong. It is the sum of
@@ -358,14 +361,17 @@ class _ObjectiveGradient:
             self._column_sizes = np.maximum(self._column_sizes, sizes.columns)
         self._largest = max(_max_abs(self._column_sizes[is_free]), largest_function_gradient)
         has_data = linear_sizes > MIN_LINEAR_TERM_SHARE * self._largest
-        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest + ABSOLUTE_SCALE_OFFSET
+        self._noise = np.where(has_data, DATA_NOISE_SHARE, NOISE_SHARE) * self._largest
 
     def evaluate_multipliers(self, z: Vector) -> _DualEvaluation:
         """Compute the dual residual of multipliers z and the Lagrange dual at z, which must be >= 0 on inequalities."""
         form, point, evaluation = self._form, self._point, self._evaluation
         gradient = self._column_gradient - form.rows.transpose_times(z)
         residual, bound_term = form.bounds.split_gradient(gradient)
-        scale = np.maximum(self._column_sizes, _absolute_transpose_times(form.rows, z)) + self._noise
+        # Errors of the multipliers cannot cause larger residuals of a column than this: its coefficients may be tiny.
+        possible = _absolute_transpose_times(form.rows, np.full(z.size, _max_abs(z)))
+        own = np.maximum(self._column_sizes, _absolute_transpose_times(form.rows, z))
+        scale = own + np.minimum(self._noise, np.maximum(own, possible)) + ABSOLUTE_SCALE_OFFSET
         curvature, size = form.objective.separable_curvature, np.abs(residual)
         scale = np.maximum(scale, np.sqrt(2.0 * curvature * (1.0 + abs(evaluation.objective))))
         dual = _largest_ratio(size, scale)
