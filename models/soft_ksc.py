@@ -8,7 +8,7 @@
    `bag_kernel`, and w_i is the weight of bag i.
 
 The first stage gets the weights of the bags but not their labels (if `class_weight` is given, the weights depend on the
-classes). The second stage therefore cannot use information about single instances that the clusters do not contain.
+classes). The second stage knows the instances only by their memberships in the clusters.
 SAFE solves both stages jointly.
 """
 

@@ -216,7 +216,7 @@ def _clarabel_cones(block: RowBlock) -> list[Any]:
 
 
 def _clarabel_settings(options: Options) -> Any:
-    """Return Clarabel's settings: tolerances of 1e-4 times the certificate's, at least 1e-12, and those in `extra`.
+    """Return Clarabel's settings: tolerances of 1e-4 times the certificate's (at least 1e-12), which `extra` overrides.
 
     Raises `ParameterError` if Clarabel does not support a setting in `extra`.
     """

@@ -60,7 +60,7 @@ def boost_over_hilbert_ball() -> None:
 
 
 def boost_over_single_patterns() -> None:
-    """Fit a boosted ensemble whose patterns are single instances."""
+    """Fit a boosted ensemble whose patterns are single dictionary entries."""
     _fit_boosted_ensemble("one-hot")
 
 

@@ -61,7 +61,7 @@ class Quadratic:
 
     @property
     def is_dense(self) -> bool:
-        """True if the weight of a piece is an m x m matrix, not a diagonal, with 2 m >= `size`."""
+        """True if some piece has a full weight matrix, not a diagonal, of m x m entries with 2 m >= `size`."""
         return any(piece.weight.ndim == 2 and 2 * len(piece.weight) >= self.size for piece in self.pieces)
 
     def times(self, x: Vector) -> Vector:

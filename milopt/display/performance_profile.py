@@ -98,7 +98,7 @@ class PerformanceProfileDisplay(Display):
 
     @classmethod
     def from_comparisons(cls, comparisons: Sequence[Comparison], *, ax: Axes | None = None) -> Self:
-        """Draw the profiles of the solvers of comparisons; every model on every data set is one problem.
+        """Draw the profile of each solver; each pair of a model and a data set is one problem.
 
         Parameters
         ----------

@@ -127,7 +127,7 @@ class Explanation:
         return f"{first}score {self.score:.4g} (positive scores mean class {self.positive_label})."
 
     def _order(self) -> Index:
-        """Return the instances whose contributions were computed, the largest contribution first."""
+        """Return the instances whose contributions were computed, by decreasing absolute contribution."""
         computed = int(np.isfinite(self.contributions).sum())
         return np.argsort(-np.abs(self.contributions), kind="stable")[:computed]
 

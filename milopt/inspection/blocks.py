@@ -66,10 +66,10 @@ def parameter_table(program: Program) -> Table:
 
 
 def constraint_table(program: Program, form: EvaluationForm | None) -> Table:
-    """Return the table of constraints, with the numbers of their rows in the declaration and in the evaluation form.
+    """Return the table of constraints, with their row counts in the declaration and in the evaluation form.
 
     Auxiliary rows (of epigraphs and absolute values), which do not belong to a declared constraint, come last. If
-    `form` is None, the numbers of rows in the evaluation form are empty, and there are no auxiliary rows.
+    `form` is None, the row counts in the evaluation form are empty, and there are no auxiliary rows.
     """
     rows = [
         (

@@ -97,8 +97,8 @@ class Certificate:
     primal : float
         Largest violation of a row, bound or declared constraint, each relative to its own unit.
     dual : float
-        Largest residual of the gradient of the Lagrangian (stationarity) and of the dual cones, each relative to the
-        numbers that cancel in it.
+        Largest residual of stationarity (gradient of the Lagrangian), or distance of a multiplier from its dual cone,
+        each relative to the terms that cancel in it.
     gap : float
         Relative duality gap, ``error / (1 + |objective|)``.
     violation : float

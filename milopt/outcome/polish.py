@@ -160,7 +160,7 @@ def factorise_regularised(form: StandardForm, F: sp.csr_array, free: Index) -> K
 
 
 def factorise_least_squares(form: StandardForm, F: sp.csr_array, free: Index) -> KktSolveFunction:
-    """Return a function for minimum-norm least-squares solutions of [[P, F'], [F, 0]], with P of the free columns.
+    """Return a function for minimum-norm least-squares solutions of [[P, F'], [F, 0]], with P of the free columns only.
 
     A system larger than `MAX_LEAST_SQUARES_SIZE` is factorised by `factorise_regularised` instead.
     """

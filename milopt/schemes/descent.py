@@ -98,7 +98,7 @@ def descend(
                 if ended in (Termination.OPTIMAL, Termination.STATIONARY):
                     ended = Termination.STALLED
                 if last is not None and ended is Termination.INFEASIBLE:
-                    # The last point satisfies this step up to rounding, so the solver has reached its accuracy.
+                    # The last point satisfies this step's rows up to rounding: the solver has reached its accuracy.
                     ended = Termination.STALLED
                 if last is None or ended is Termination.UNBOUNDED:
                     last = outcome

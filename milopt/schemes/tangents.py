@@ -135,7 +135,7 @@ def _convex_part_of_objective(objective: Expression) -> Expression:
 
 
 def _contains_atom_that_needs_tangents(atom: Atom) -> bool:
-    """Return True if an atom on its convex side contains an atom, not a maximum, that is on its non-convex side."""
+    """Return True if an atom on its convex side has an argument with an atom, not a maximum, on its non-convex side."""
     if has_affine_argument(atom):
         return False
     inside = expression_sides("", atom.argument, argument_directions(atom, ABOVE))

@@ -110,7 +110,7 @@ class WitnessChooser:
         return chosen
 
     def _ridge_scores(self, atom: SelectionAtom) -> Vector:
-        """Return the ridge scores of the instances of a maximum, computed once."""
+        """Return the ridge scores of the instances in the maximum `atom`, which are cached."""
         if atom not in self._scores:
             self._scores[atom] = ridge_scores(self._program, atom, self._features[atom])
         return self._scores[atom]

@@ -1,4 +1,4 @@
-"""Conformance cases of a scheme: known problems, steps, time limits, and unchanged problems.
+"""Conformance cases of a scheme: known answers, descent of its steps, time limits, and problems that stay unchanged.
 
 Every case has a parameter `is_excepted` (see `ConformanceCase`), which these cases do not use.
 """

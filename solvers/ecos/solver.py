@@ -50,8 +50,8 @@ STATUS_MAP = {
     10: Termination.STALLED,  # close to optimal
     11: Termination.STALLED,  # close to primal infeasible
     12: Termination.STALLED,  # close to dual infeasible
-    -1: Termination.LIMIT,  # iterations
-    -2: Termination.STALLED,  # numerics
+    -1: Termination.LIMIT,  # iteration limit
+    -2: Termination.STALLED,  # numerical problems
     -3: Termination.STALLED,  # left the cone
     -4: Termination.LIMIT,  # Ctrl-C
 }

@@ -1,9 +1,9 @@
 """Coordinate descent for box QPs with  P = diag(d) + S'WS + G:  x_i <- clip(x_i - (P x + q)_i / P_ii, l_i, u_i).
 
-The coordinates are visited in cyclic order; d, S, W, G, v, r, u and g are those of `split`. `s = W S x` and the sums t
-of G are updated with x, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]  costs O(1) and a step costs one
-row of W. `coordinate_descent` is compiled by numba on first use and cached on disk; `reference_coordinate_descent` is
-the same algorithm in plain numpy.
+The coordinates are visited in cyclic order; d, S, W, G, v, r, u and g are those of `split`. `s = W S x` and the group
+sums t_g = sum of u_i x_i over g_i = g are updated with x, so that the gradient  q_i + d_i x_i + v_i s[r_i] + u_i t[g_i]
+costs O(1) and a step costs one row of W. `coordinate_descent` is compiled by numba on first use and cached on disk;
+`reference_coordinate_descent` is the same algorithm in plain numpy.
 """
 
 from __future__ import annotations

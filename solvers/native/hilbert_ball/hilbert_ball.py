@@ -159,7 +159,7 @@ class HilbertBallPricing(Pricing):
             witnesses = new_witnesses
 
     def _starting_witnesses(self, weights: Vector, prices: Mapping[Parameter, Vector], count: int) -> Iterable[Index]:
-        """Return at most `count` starting points, best first: one witness per bag of positive weight."""
+        """Return at most `count` starting points, best first; each has one witness per bag of positive weight."""
         if self._pattern_maxima is not None:
             return self._pattern_maxima.starting_witnesses(weights, count)
         assert self._oracle.starts is not None

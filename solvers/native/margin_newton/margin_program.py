@@ -132,7 +132,7 @@ class MarginProgram:
     def maxima_with_bias(self, v: Vector, group_starts: Index, bias: Vector) -> tuple[Vector, float]:
         """Return max_r (v_r - e_r b) per group and the best bias b, for rows with values v = q - R w.
 
-        `group_starts` and `bias` describe the rows of v: all rows of the program, or some of each group.
+        `group_starts` and the bias coefficients e = `bias` are those of the rows of v: all rows, or some of each group.
         """
         first = group_starts[:-1]
         if not self.has_bias:
