@@ -11,6 +11,7 @@ Needs `pip install sawmil osqp`, in the environment of milopt.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from timing import single_thread, table, time_call
@@ -38,11 +39,11 @@ def bag_sets() -> Iterator[tuple[str, list[np.ndarray], np.ndarray]]:
         yield f"{count} bags", list(bags), y
 
 
-def primal_objective(model: object, bags: list[np.ndarray], y: np.ndarray) -> float:
+def primal_objective(model: Any, bags: list[np.ndarray], y: np.ndarray) -> float:
     """Return the primal objective at the solution of sawmil, with the best bias for its function."""
     signed = np.zeros(len(bags))
-    signed[model.support_] = model.dual_coef_.ravel()  # type: ignore[attr-defined]
-    gram = model.bag_kernel(model.bags_, model.bags_)  # type: ignore[attr-defined]
+    signed[model.support_] = model.dual_coef_.ravel()
+    gram = model.bag_kernel(model.bags_, model.bags_)
     values = gram @ signed
     biases = y - values
     hinges = [np.maximum(0, 1 - y * (values + b)).sum() for b in biases]

@@ -29,7 +29,7 @@ class FlagsWithoutType:
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the command, flags with an empty name of their value."""
-        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # the other base has it
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""

@@ -31,11 +31,11 @@ class ShapeMixin:
 
     def apply_matrix(self, matrix: sp.csr_array, shape: Shape) -> Expression:
         """Return the expression of the given shape whose vector of entries is matrix @ entries."""
-        raise NotImplementedError
+        raise NotImplementedError  # `Expression` defines it
 
     def describe(self) -> str:
         """Return the expression as text, for messages."""
-        raise NotImplementedError
+        raise NotImplementedError  # `Expression` defines it
 
     @property
     def size(self) -> int:
